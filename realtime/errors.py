@@ -1,0 +1,31 @@
+"""The error hierarchy: each message is one sentence for the user that says what is wrong and how to mend it."""
+
+from __future__ import annotations
+
+
+class RealtimeError(Exception):
+    """Base of every error the user is meant to read; the command line prints its message and exits with `exit_code`."""
+
+    exit_code = 1
+
+
+class UsageError(RealtimeError):
+    """The request cannot be carried out as given: a bad option, a missing file, a photo without a face."""
+
+    exit_code = 2
+
+
+class SourceError(RealtimeError):
+    """A camera, file or stream cannot be opened or read."""
+
+
+class SinkError(RealtimeError):
+    """A virtual camera, window or file cannot be opened or written."""
+
+
+class ModelError(RealtimeError):
+    """A model cannot be fetched, verified, converted or loaded."""
+
+
+class BackendError(RealtimeError):
+    """An inference library is missing, or fails to load or run a model."""

@@ -1,0 +1,33 @@
+"""What a sink of finished frames is."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Protocol, Self
+
+from realtime.types import OutputFrame, StreamFormat
+
+
+class Sink(Protocol):
+    """One place frames go to. `open` once, `write` many times from one thread, `close` once or twice."""
+
+    @property
+    def name(self) -> str:
+        """For messages and reports, e.g. "virtualcam:/dev/video10"."""
+
+    @property
+    def steady(self) -> bool:
+        """True when the reader expects frames at a steady rate (a virtual camera): the pipeline repeats the last one if none is new."""
+
+    def open(self, stream: StreamFormat) -> None:
+        """Raises SinkError, or UsageError, with the cure in the sentence."""
+
+    def write(self, frame: OutputFrame) -> None:
+        """Take one frame; done with its arrays on return. Raises SinkError when the frame could not be delivered."""
+
+    def close(self) -> None:
+        """Finish and release everything; a file is complete and playable afterwards."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None: ...
