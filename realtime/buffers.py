@@ -1,0 +1,43 @@
+"""Frame-sized buffers that are used again, because fresh ones cost more in page faults than many a step of the pipeline."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+from realtime.types import Image
+
+
+def _references(buffers: list[Image], index: int) -> int:
+    """References to one buffer, counted the same way every time."""
+    return sys.getrefcount(buffers[index])
+
+
+_IDLE = _references([np.empty((1, 1, 3), np.uint8)], 0)
+"""The count of a buffer that only its list knows; measured, because it depends on the Python version."""
+
+
+class ImagePool:
+    """Hands out images nobody else refers to any more. Not thread-safe: one source, one pool.
+
+    CPython counts references, and a view keeps its base alive, so "nobody but the pool refers to it" is exact: a buffer cannot
+    be reused while a frame, a slot or a sink still holds it.
+    """
+
+    def __init__(self) -> None:
+        self._buffers: list[Image] = []
+
+    def take(self, height: int, width: int) -> Image:
+        """A (height, width, 3) uint8 image with unspecified content; it is the caller's until its last reference goes."""
+        shape = (height, width, 3)
+        self._buffers = [b for b in self._buffers if b.shape == shape]
+        for index in range(len(self._buffers)):
+            if _references(self._buffers, index) <= _IDLE:
+                return self._buffers[index]
+        buffer = np.empty(shape, np.uint8)
+        self._buffers.append(buffer)
+        return buffer
+
+    def __len__(self) -> int:
+        return len(self._buffers)

@@ -1,0 +1,127 @@
+"""From a verdict to the finished frame: paste or hide, badge, I420, mark."""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from realtime.types import Frame, Image, OutputFrame, State, Verdict
+from realtime.vision.blend import paste
+from realtime.vision.draw import covers, hide, placeholder
+
+OnLost = Literal["hide", "freeze", "pass"]
+
+CARDS = {
+    State.STARTING: "Looking for a face",
+    State.LOST: "The face is hidden",
+    State.FAILED: "The face is hidden",
+    State.PAUSED: "Paused",
+    State.NO_SIGNAL: "No picture from the camera",
+}
+
+
+class Marker(Protocol):
+    """Marks a finished frame as AI-modified, in place."""
+
+    def mark_i420(self, i420: NDArray[np.uint8]) -> None: ...
+
+    def mark_bgr(self, image: Image) -> None: ...
+
+
+class Badge(Protocol):
+    """Stamps the visible label on a frame, in place."""
+
+    def stamp(self, image: Image) -> None: ...
+
+
+class Finisher:
+    """Turns verdicts into output frames of one size; belongs to the blend thread.
+
+    The arrays of an output frame are used again for the second one after it.
+    """
+
+    def __init__(self, width: int, height: int, on_lost: OnLost, marker: Marker | None, badge: Badge | None, bgr_wanted: bool) -> None:
+        if width % 2 or height % 2:
+            raise ValueError(f"expected an even size for 4:2:0 video, got {width}x{height}")
+        self._size = (width, height)
+        self._on_lost = on_lost
+        self._marker = marker
+        self._badge = badge
+        self._bgr_wanted = bgr_wanted
+        self._buffers = [np.empty((height * 3 // 2, width), np.uint8) for _ in range(3)]
+        self._cards: dict[State, OutputFrame] = {}
+        self._swapped: OutputFrame | None = None
+
+    def finish(self, verdict: Verdict, bgr_wanted: bool = False) -> OutputFrame:
+        """The frame that may be shown for this verdict; writes into the frame's own picture. `bgr_wanted`: mark `image` too."""
+        if self._freezes(verdict):
+            return self._again(verdict.frame)
+        if self._shows_card(verdict):
+            return self.card(verdict.state, verdict.frame)
+        image = self._cropped(verdict.frame.image)
+        marked = self._paint(image, verdict)
+        output = self._output(verdict.frame, verdict.state, image, marked, bgr_wanted)
+        if verdict.state is State.SWAPPED and self._on_lost == "freeze":
+            self._swapped = output
+        return output
+
+    def card(self, state: State, frame: Frame | None = None) -> OutputFrame:
+        """The placeholder for this state, with the frame's number and times if there is one."""
+        card = self._cards.get(state)
+        if card is None:
+            image = placeholder(*self._size, CARDS[state])
+            card = self._cards[state] = OutputFrame(-1, 0.0, state, image, cv2.cvtColor(image, cv2.COLOR_BGR2YUV_I420))
+        return card if frame is None else OutputFrame(frame.seq, frame.captured_at, state, card.image, card.i420, frame.media_time)
+
+    def _freezes(self, verdict: Verdict) -> bool:
+        return self._on_lost == "freeze" and verdict.state is not State.SWAPPED and self._swapped is not None
+
+    def _shows_card(self, verdict: Verdict) -> bool:
+        if verdict.state is State.SWAPPED or self._passes(verdict):
+            return False
+        return verdict.state is State.STARTING or verdict.hide is None or covers(verdict.hide, *self._size)
+
+    def _passes(self, verdict: Verdict) -> bool:
+        return self._on_lost == "pass" and verdict.state is not State.PAUSED
+
+    def _paint(self, image: Image, verdict: Verdict) -> bool:
+        """Swap, hide or pass; True when the picture then is one that must be marked."""
+        if verdict.state is State.SWAPPED:
+            for patch in verdict.patches:
+                paste(image, patch.x, patch.y, patch.colour, patch.alpha)
+            return True
+        if self._passes(verdict):
+            return False
+        assert verdict.hide is not None  # _shows_card took the others
+        hide(image, verdict.hide)
+        return True
+
+    def _output(self, frame: Frame, state: State, image: Image, marked: bool, bgr_wanted: bool) -> OutputFrame:
+        if marked and self._badge is not None:
+            self._badge.stamp(image)
+        i420 = cv2.cvtColor(image, cv2.COLOR_BGR2YUV_I420, dst=self._free_buffer())
+        if marked and self._marker is not None:
+            self._marker.mark_i420(i420)
+            if self._bgr_wanted or bgr_wanted:
+                self._marker.mark_bgr(image)
+        return OutputFrame(frame.seq, frame.captured_at, state, image, i420, frame.media_time)
+
+    def _free_buffer(self) -> NDArray[np.uint8]:
+        """The buffer that was used longest ago, but never the one that `freeze` still shows."""
+        kept = self._swapped.i420 if self._swapped is not None else None
+        index = next(i for i, buffer in enumerate(self._buffers) if buffer is not kept)
+        self._buffers.append(self._buffers.pop(index))
+        return self._buffers[-1]
+
+    def _again(self, frame: Frame) -> OutputFrame:
+        assert self._swapped is not None  # _freezes asked
+        kept = self._swapped
+        return OutputFrame(frame.seq, frame.captured_at, State.LOST, kept.image, kept.i420, frame.media_time)
+
+    def _cropped(self, image: Image) -> Image:
+        """Without an odd last row or column, which 4:2:0 video cannot have."""
+        width, height = self._size
+        return image[:height, :width]

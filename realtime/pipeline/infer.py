@@ -1,0 +1,140 @@
+"""The infer stage: follow the face, swap it, and decide what may be shown."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Protocol
+
+from realtime.models.base import Identity, Swapper
+from realtime.pipeline.controls import Controls
+from realtime.types import Box, Face, Frame, Image, Patch, State, Verdict
+from realtime.vision.draw import grown
+
+log = logging.getLogger(__name__)
+
+HIDE_MARGIN = 0.35
+"""Of the face's longer side, around the mesh: hair, chin and ears lie outside of the mesh."""
+HIDE_GROWTH = 2.0
+"""Face sizes a second that the hidden region grows by while the face is lost: it may be moving, unseen by the detector."""
+MAX_FAILING_SECONDS = 5.0
+"""A swapper that fails for this long without a break will not recover: the run ends with its error."""
+
+
+class Tracked(Protocol):
+    """What the infer stage needs to know of a tracker's result."""
+
+    @property
+    def face(self) -> Face | None: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def detected(self) -> bool: ...
+    @property
+    def times(self) -> dict[str, float]: ...
+
+
+class Tracker(Protocol):
+    def track(self, image: Image, at: float) -> Tracked: ...
+
+
+class Infer:
+    """Frame in, verdict out; belongs to the infer thread. Never raises for one bad frame: that frame counts as lost."""
+
+    def __init__(
+        self,
+        tracker: Tracker,
+        swapper: Swapper,
+        identities: Sequence[Identity],
+        controls: Controls,
+        on_swap: Callable[[], None] = lambda: None,
+    ) -> None:
+        if not identities:
+            raise ValueError("expected at least one identity to swap in, got none")
+        self._tracker = tracker
+        self._swapper = swapper
+        self._identities = identities
+        self._controls = controls
+        self._on_first_swap = on_swap
+        self._source = -1
+        self._track: int | None = None
+        self._swapped_once = False
+        self._last: Box | None = None
+        self._seen_at = 0.0
+        self._failing_since: float | None = None
+        self.detections = 0
+
+    def __call__(self, frame: Frame) -> Verdict:
+        start = perf_counter()
+        try:
+            verdict = self._decide(frame)
+            self._failing_since = None
+        except Exception as error:
+            verdict = self._failed(frame, error)
+        verdict.times["infer"] = perf_counter() - start
+        return verdict
+
+    def _decide(self, frame: Frame) -> Verdict:
+        tracked = self._tracker.track(frame.image, frame.captured_at)
+        self.detections += tracked.detected
+        times = dict(tracked.times)
+        if tracked.face is None:
+            return self._lost(frame, tracked, times)
+        self._last, self._seen_at = tracked.face.box, frame.captured_at
+        hidden = self._hidden(frame)
+        if self._controls.paused:
+            self._forget()
+            return Verdict(frame, State.PAUSED, hide=hidden, reason="paused", times=times)
+        start = perf_counter()
+        patch = self._swap(frame.image, tracked.face)
+        times["swap"] = perf_counter() - start
+        if patch is None:
+            return Verdict(frame, self._gone(), hide=hidden, reason="face too small or cut by the border", times=times)
+        return self._swapped(frame, patch, tracked.reason, times)
+
+    def _swap(self, image: Image, face: Face) -> Patch | None:
+        self._follow_controls()
+        if face.track != self._track:
+            self._swapper.reset()
+            self._track = face.track
+        return self._swapper.swap(image, face)
+
+    def _follow_controls(self) -> None:
+        wanted = min(self._controls.source, len(self._identities) - 1)
+        if wanted != self._source:
+            self._swapper.use(self._identities[wanted])
+            self._source = wanted
+
+    def _swapped(self, frame: Frame, patch: Patch, reason: str, times: dict[str, float]) -> Verdict:
+        if not self._swapped_once:
+            self._swapped_once = True
+            self._on_first_swap()
+        return Verdict(frame, State.SWAPPED, (patch,), reason=reason, times=times)
+
+    def _lost(self, frame: Frame, tracked: Tracked, times: dict[str, float]) -> Verdict:
+        self._forget()
+        state = State.PAUSED if self._controls.paused else self._gone()
+        return Verdict(frame, state, hide=self._hidden(frame), reason=tracked.reason, times=times)
+
+    def _hidden(self, frame: Frame) -> Box | None:
+        """The last known region, grown by the time gone by since; None (all of the frame) when nobody was seen yet."""
+        if self._last is None:
+            return None
+        return grown(self._last, HIDE_MARGIN + HIDE_GROWTH * max(0.0, frame.captured_at - self._seen_at))
+
+    def _gone(self) -> State:
+        return State.LOST if self._swapped_once else State.STARTING
+
+    def _forget(self) -> None:
+        self._track = None
+
+    def _failed(self, frame: Frame, error: Exception) -> Verdict:
+        self._forget()
+        if self._failing_since is None:
+            self._failing_since = frame.captured_at
+            log.warning("this frame could not be swapped and is hidden: %s: %s", type(error).__name__, error)
+        if frame.captured_at - self._failing_since > MAX_FAILING_SECONDS:
+            raise error
+        state = State.FAILED if self._swapped_once else State.STARTING
+        return Verdict(frame, state, hide=self._hidden(frame), reason=f"{type(error).__name__}: {error}")

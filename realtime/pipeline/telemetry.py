@@ -1,0 +1,135 @@
+"""What happened to the frames: counts, ages and stage times of one run."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from realtime.errors import UsageError
+from realtime.types import State, Verdict
+
+KEPT = 1 << 16
+"""Samples kept per series, the newest ones: 36 minutes at 30 fps, half a megabyte, whatever the run's length."""
+
+
+class Series:
+    """The last KEPT values of one measure, in a fixed buffer."""
+
+    def __init__(self, kept: int = KEPT) -> None:
+        self._values = np.zeros(kept, np.float64)
+        self._count = 0
+
+    def add(self, value: float) -> None:
+        self._values[self._count % len(self._values)] = value
+        self._count += 1
+
+    @property
+    def values(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """The kept values in the order they came, a copy."""
+        if self._count <= len(self._values):
+            return self._values[: self._count].copy()
+        return np.roll(self._values, -(self._count % len(self._values)))
+
+    def percentile(self, q: float) -> float | None:
+        return float(np.percentile(self.values, q)) if self._count else None
+
+
+class Telemetry:
+    """Each method is called by one stage only; `report` after the stages ended, or for a rough look in between."""
+
+    def __init__(self) -> None:
+        self.frames_in = 0
+        self.frames_out = 0
+        self.repeated = 0
+        self.states: Counter[str] = Counter()
+        self.age = Series()
+        self.stages = {name: Series() for name in ("capture", "infer", "blend")}
+        self.parts = {name: Series() for name in ("detect", "follow", "identify", "swap")}
+        self.detections = 0
+        self.started_at = 0.0
+        self.first_swap_at: float | None = None
+        self.first_out_at: float | None = None
+        self.last_out_at: float | None = None
+
+    def captured(self, seconds: float) -> None:
+        self.frames_in += 1
+        self.stages["capture"].add(seconds)
+
+    def sent(self, verdict: Verdict, blend_seconds: float, now: float) -> None:
+        """Note a frame handed to every sink at `now`, `blend_seconds` after the blend stage took it up."""
+        self.frames_out += 1
+        self.states[verdict.state] += 1
+        self.age.add(now - verdict.frame.captured_at)
+        self.stages["blend"].add(blend_seconds)
+        self.stages["infer"].add(verdict.times.get("infer", 0.0))
+        for name, series in self.parts.items():
+            if name in verdict.times:
+                series.add(verdict.times[name])
+        if verdict.state is State.SWAPPED and self.first_swap_at is None:
+            self.first_swap_at = now
+        self.first_out_at = self.first_out_at or now
+        self.last_out_at = now
+
+    def report(self, dropped: int, seconds: float, roles: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+        """The figures of the run; ages and times in milliseconds, None where nothing was measured."""
+        return {
+            "frames_in": self.frames_in,
+            "frames_out": self.frames_out,
+            "repeated": self.repeated,
+            "dropped": dropped,
+            "fps": _rounded(self._fps()),
+            "fps_in": _rounded(self.frames_in / seconds if seconds > 0 else None),
+            "age_ms": {name: _ms(self.age.percentile(q)) for name, q in (("p50", 50), ("p95", 95), ("p99", 99), ("max", 100))},
+            "stage_ms": {name: _ms(series.percentile(50)) for name, series in self.stages.items()},
+            "part_ms": {name: _ms(series.percentile(50)) for name, series in self.parts.items()},
+            "detections": self.detections,
+            "lost_frames": self.states[State.LOST] + self.states[State.FAILED],
+            "states": dict(self.states),
+            "first_swap_seconds": _rounded(self.first_swap_at - self.started_at if self.first_swap_at else None),
+            "roles": {role: dict(about) for role, about in roles.items()},
+            "seconds": round(seconds, 3),
+        }
+
+    def _fps(self) -> float | None:
+        """Frames out over the time between the first and the last of them."""
+        if self.first_out_at is None or self.last_out_at is None or self.last_out_at <= self.first_out_at:
+            return None
+        return (self.frames_out - 1) / (self.last_out_at - self.first_out_at)
+
+
+def _ms(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds * 1000, 2)
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 2)
+
+
+class FrameLog:
+    """One JSON line a frame: number, state, reason, age and times in milliseconds."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._file = path.open("w", encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"cannot write the frame log {path}: {error.strerror}; choose a folder you may write to") from error
+
+    def write(self, verdict: Verdict, age: float) -> None:
+        line = {"seq": verdict.frame.seq, "state": str(verdict.state), "reason": verdict.reason, "age_ms": _ms(age)}
+        line["times_ms"] = {name: _ms(seconds) for name, seconds in verdict.times.items()}
+        self._file.write(json.dumps(line) + "\n")
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
