@@ -1,0 +1,91 @@
+"""`python -m realtime --source me.jpg`: the live swap."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from realtime import __version__
+from realtime.cli import COMMANDS, set_log_level
+from realtime.commands.output import Parser, console, milliseconds, program
+from realtime.config import OPTIONS, Option, load_settings
+
+EXAMPLES = """examples:
+  {program} --source me.jpg                                    first camera to the virtual camera
+  {program} --source me.jpg --output window --mirror           see it in a window
+  {program} --source me1.jpg me2.jpg --size 1080p --fps 30     two photos of one person
+  {program} --source a.jpg --source b.jpg --output window      two people: keys 1 and 2 switch
+  {program} --source me.jpg --input talk.mp4 --output out.mp4  a video file, every frame, with its sound
+"""
+
+
+def main(argv: Sequence[str]) -> int:
+    given = vars(parser().parse(argv))
+    config = given.pop("config", None)
+    settings = load_settings(given, Path(config) if config else None)
+    set_log_level(settings.log_level)
+    from realtime import app
+
+    end_on_signals()
+    report = app.run(settings, console=console(stderr=True))
+    print(summary(report))
+    return 0
+
+
+def parser() -> Parser:
+    commands = "\n".join(f"  {name:10}{what}" for name, what in COMMANDS.items())
+    made = Parser(
+        usage=f"{program()} --source PHOTO [PHOTO ...] [options]\n       {program()} COMMAND [--help]",
+        description=f"Replace the face that a camera sees by the one in a photo, live.\n\ncommands:\n{commands}",
+        epilog=EXAMPLES.format(program=program())
+        + "\nkeys in a window: q quit, space pause (the face stays hidden), m mirror, s save a still, h help, 1-9 source",
+        argument_default=argparse.SUPPRESS,
+    )
+    topics = {option.topic: made.add_argument_group(option.topic) for option in OPTIONS}
+    for option in OPTIONS:
+        _add(topics[option.topic], option)
+    last = topics[OPTIONS[-1].topic]
+    last.add_argument("--config", metavar="FILE", help="options as TOML; the command line wins [your own config.toml, if there is one]")
+    last.add_argument("--version", action="version", version=f"realtime-faceswap {__version__}", help="show the version and leave")
+    last.add_argument("-h", "--help", action="help", help="show this help and leave")
+    return made
+
+
+def _add(group: Any, option: Option) -> None:
+    """One row of the help. Values stay text here: `config` checks them, the same way as those of a file."""
+    text = option.help.replace("%", "%%") + (f" [{option.default}]" if option.default else " (required)")
+    keywords: dict[str, Any] = {"dest": option.name, "help": text}
+    if option.name in ("mirror",):
+        keywords["action"] = argparse.BooleanOptionalAction
+    else:
+        keywords["metavar"] = option.metavar
+    if option.name in ("source", "output"):
+        keywords["action"] = "append"
+    if option.name == "source":
+        keywords["nargs"] = "+"
+    group.add_argument(f"--{option.name}", **keywords)
+
+
+def end_on_signals() -> None:
+    """A polite kill and a closed terminal end the run the way Ctrl-C does: devices are released and files are left playable."""
+    for name in ("SIGTERM", "SIGHUP", "SIGBREAK"):
+        number = getattr(signal, name, None)
+        if number is not None:
+            signal.signal(number, _interrupt)
+
+
+def _interrupt(number: int, _frame: object) -> None:
+    raise KeyboardInterrupt(number)
+
+
+def summary(report: Any) -> str:
+    """One line about a finished run."""
+    age = report["age_ms"]
+    return (
+        f"{report['frames_out']} frames in {report['seconds']:.1f} s ({report['fps']:.1f} fps), {report['dropped']} dropped, "
+        f"{report['lost_frames']} without a face; capture to sent {milliseconds(age['p50'])} ms (median), "
+        f"{milliseconds(age['p95'])} ms (p95), {milliseconds(age['p99'])} ms (p99)"
+    )

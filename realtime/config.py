@@ -1,0 +1,282 @@
+"""Options: from the command line and a TOML file to one frozen `Settings` of plain, checked values.
+
+`OPTIONS` is the single list of what can be set: the command line, the file's keys, their checks and the help all come from it.
+Everything here is the edge: a value that gets past it is of the right type and range, so that nothing behind it checks again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from realtime.errors import UsageError
+
+PROFILES = ("fast", "quality", "light")
+ON_LOST = ("hide", "freeze", "pass")
+CORNERS = ("top-left", "top-right", "bottom-left", "bottom-right")
+BACKENDS = ("auto", "openvino", "onnxruntime")
+LOG_LEVELS = ("debug", "info", "warning", "error")
+SIZES = {"360p": (640, 360), "480p": (640, 480), "540p": (960, 540), "720p": (1280, 720), "1080p": (1920, 1080), "1440p": (2560, 1440)}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """One run, as asked for. `None` means: whatever the camera or file has."""
+
+    sources: tuple[tuple[Path, ...], ...]
+    """Each group holds photos of one person; further groups are further people, chosen in the window with the digit keys."""
+    input: str = "0"
+    outputs: tuple[str, ...] = ("virtualcam",)
+    size: tuple[int, int] | None = None
+    """(width, height) in pixels, both even."""
+    fps: float | None = None
+    mirror: bool = False
+    rotate: int = 0
+    """Degrees clockwise: 0, 90, 180 or 270."""
+    profile: str = "quality"
+    on_lost: str = "hide"
+    min_face: float = 40.0
+    """Pixels: a face less wide than this is treated as absent."""
+    score: float = 0.6
+    """0..1: how sure the detector must be."""
+    badge: str = "bottom-right"
+    """A corner, or "off"."""
+    backend: str = "auto"
+    report: Path | None = None
+    frame_log: Path | None = None
+    log_level: str = "warning"
+    frames: int | None = None
+    """Stop after this many frames."""
+    seconds: float | None = None
+    """Stop after this many seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One thing that can be set, with how to read it from text (command line) or a TOML value."""
+
+    name: str
+    """`--name` on the command line and the key in a file."""
+    field: str
+    topic: str
+    metavar: str
+    help: str
+    expected: str
+    """Ends the sentence "'x' is not ..."."""
+    parse: Callable[[Any], object]
+    """Raises ValueError for anything that is not `expected`, UsageError where only a sentence of its own will do."""
+    choices: tuple[str, ...] = ()
+    shown_default: str = ""
+    """The default in words, where the value itself says too little."""
+
+    @property
+    def default(self) -> str:
+        """The default as the help shows it; empty when there is none."""
+        if self.shown_default or self.name == "source":
+            return self.shown_default
+        value = Settings.__dataclass_fields__[self.field].default
+        if isinstance(value, bool) or value is None:
+            return "off"
+        return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)  # `input = 0` in a file
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError
+    return value.strip()
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    values = [value] if isinstance(value, str) else value
+    if not isinstance(values, Sequence) or not values:
+        raise ValueError
+    return tuple(_text(each) for each in values)
+
+
+def _photo(value: Any) -> Path:
+    if not isinstance(value, str) or not value:
+        raise ValueError
+    path = Path(value).expanduser()
+    if path.is_dir():
+        raise UsageError(f"the source {value} is a folder: name the photos in it")
+    if not path.is_file():
+        raise UsageError(f"the source photo {value} does not exist: check the name (the current folder is {Path.cwd()})")
+    return path
+
+
+def _people(value: Any) -> tuple[tuple[Path, ...], ...]:
+    """`"me.jpg"`, `["a.jpg", "b.jpg"]` (one person) or `[["a1.jpg", "a2.jpg"], ["b.jpg"]]` (two people)."""
+    if isinstance(value, str):
+        value = [value]
+    if not isinstance(value, list) or not value:
+        raise ValueError
+    groups = value if isinstance(value[0], list) else [value]
+    if not all(isinstance(group, list) and group for group in groups):
+        raise ValueError
+    return tuple(tuple(_photo(each) for each in group) for group in groups)
+
+
+def _size(value: Any) -> tuple[int, int]:
+    text = _text(value).lower()
+    if text in SIZES:
+        return SIZES[text]
+    match = re.fullmatch(r"(\d{1,5})\s*[x×*]\s*(\d{1,5})", text)
+    if match is None:
+        raise ValueError
+    width, height = int(match[1]), int(match[2])
+    # Even, because the I420 that sinks get has half-size colour planes; 8K is more than any path here keeps up with.
+    if width % 2 or height % 2 or not (64 <= width <= 7680 and 64 <= height <= 7680):
+        raise ValueError
+    return width, height
+
+
+def _number(low: float, high: float) -> Callable[[Any], float]:
+    def parse(value: Any) -> float:
+        if isinstance(value, bool):
+            raise ValueError
+        number = float(value)
+        if not low <= number <= high:  # also refuses nan
+            raise ValueError
+        return number
+
+    return parse
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, (bool, float)) or int(value) < 1:
+        raise ValueError
+    return int(value)
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError
+    return value
+
+
+def _choice(*names: str) -> Callable[[Any], str]:
+    def parse(value: Any) -> str:
+        if value not in names:
+            raise ValueError
+        return str(value)
+
+    return parse
+
+
+def _degrees(value: Any) -> int:
+    return int(_choice("0", "90", "180", "270")(_text(value)))
+
+
+def _target(value: Any) -> Path:
+    """A file to be written at the end: its folder must be there now, or the run's result would be lost."""
+    path = Path(_text(value)).expanduser()
+    if path.is_dir():
+        raise UsageError(f"cannot write {value}: it is a folder, name a file in it")
+    if not path.parent.is_dir():
+        raise UsageError(f"cannot write {value}: the folder {path.parent} does not exist, make it first")
+    return path
+
+
+def _one_of(choices: Sequence[str]) -> str:
+    return "one of " + ", ".join(choices)
+
+
+_IN_OUT, _PICTURE, _SWAP, _RUN = "In and out", "Picture", "Swap", "Run"
+
+OPTIONS: tuple[Option, ...] = (
+    Option("source", "sources", _IN_OUT, "PHOTO", "photos of the face to show; again for a second person", "a list of photo files", _people),
+    Option("input", "input", _IN_OUT, "WHAT", "camera number, name or path, video, image, rtsp:// URL or synthetic", "an input",
+           _text, shown_default="0"),
+    Option("output", "outputs", _IN_OUT, "WHERE", "virtualcam[:DEVICE], window, FILE.mp4, FILE.png, null; again for more",
+           "an output or a list of outputs", _texts, shown_default="virtualcam"),
+    Option("size", "size", _PICTURE, "SIZE", "picture size to ask for, as 1280x720 or 720p",
+           f"a size such as 1280x720 (even numbers, 64 to 7680) or {_one_of(tuple(SIZES))}", _size, shown_default="720p for cameras"),
+    Option("fps", "fps", _PICTURE, "N", "frames a second to ask for", "a number from 1 to 240", _number(1, 240), shown_default="30 for cameras"),
+    Option("mirror", "mirror", _PICTURE, "", "flip left and right, as in a mirror", "true or false", _flag),
+    Option("rotate", "rotate", _PICTURE, "DEG", "turn clockwise by 0, 90, 180 or 270", "one of 0, 90, 180, 270", _degrees),
+    Option("profile", "profile", _SWAP, "NAME", "fast, quality or light", _one_of(PROFILES), _choice(*PROFILES), PROFILES),
+    Option("on-lost", "on_lost", _SWAP, "WHAT", "when the face is not found: hide it, freeze, or pass it unswapped",
+           _one_of(ON_LOST), _choice(*ON_LOST), ON_LOST),
+    Option("min-face", "min_face", _SWAP, "PX", "smallest face to swap, in pixels", "a number from 16 to 2000", _number(16, 2000)),
+    Option("score", "score", _SWAP, "N", "how sure the face finder must be, 0 to 1", "a number from 0.05 to 1", _number(0.05, 1)),
+    Option("badge", "badge", _SWAP, "CORNER", "corner of the 'AI' badge: top-left, bottom-right, ... or off", _one_of((*CORNERS, "off")),
+           _choice(*CORNERS, "off"), (*CORNERS, "off")),
+    Option("backend", "backend", _RUN, "NAME", "what runs the networks: auto, openvino or onnxruntime", _one_of(BACKENDS), _choice(*BACKENDS),
+           BACKENDS),
+    Option("frames", "frames", _RUN, "N", "stop after so many frames", "a whole number above 0", _count, shown_default="no limit"),
+    Option("seconds", "seconds", _RUN, "N", "stop after so many seconds", "a number from 0.1 to 1000000", _number(0.1, 1e6),
+           shown_default="no limit"),
+    Option("report", "report", _RUN, "FILE", "write rates, latency and stage times as JSON at the end", "a file name", _target),
+    Option("frame-log", "frame_log", _RUN, "FILE", "write one JSON line a frame: state, reason, times", "a file name", _target),
+    Option("log-level", "log_level", _RUN, "LEVEL", "debug, info, warning or error", _one_of(LOG_LEVELS), _choice(*LOG_LEVELS), LOG_LEVELS),
+)  # fmt: skip
+
+
+def default_config_file() -> Path:
+    """Where a user's own defaults are looked for; the file need not exist."""
+    import platformdirs
+
+    return Path(platformdirs.user_config_dir("realtime-faceswap", appauthor=False)) / "config.toml"
+
+
+def near_miss(word: object, known: Sequence[str]) -> str:
+    """ "; did you mean 'x'?" when a known word is close, else nothing."""
+    import difflib
+
+    close = difflib.get_close_matches(str(word).lower(), known, n=1, cutoff=0.6)
+    return f"; did you mean '{close[0]}'?" if close else ""
+
+
+def read_config(path: Path) -> dict[str, object]:
+    """The keys of a TOML file, underscores read as dashes. Raises UsageError when it cannot be read or has an unknown key."""
+    import tomllib
+
+    try:
+        # utf-8-sig: some editors on Windows put a byte-order mark in front, which TOML does not allow.
+        values = tomllib.loads(path.read_text("utf-8-sig"))
+    except FileNotFoundError:
+        raise UsageError(f"the configuration file {path} does not exist: check the name given to --config") from None
+    except OSError as error:
+        raise UsageError(f"cannot read the configuration file {path}: {error.strerror or error}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"the configuration file {path} is not valid TOML: {error}") from None
+    known = [option.name for option in OPTIONS]
+    named = {key.replace("_", "-"): value for key, value in values.items()}
+    for key in named:
+        if key not in known:
+            raise UsageError(f"unknown key '{key}' in {path}{near_miss(key, known) or ' (the keys are ' + ', '.join(known) + ')'}")
+    return named
+
+
+def _parsed(option: Option, value: object, where: str) -> object:
+    try:
+        return option.parse(value)
+    except (ValueError, TypeError, OverflowError):
+        hint = near_miss(value, option.choices) if isinstance(value, str) else ""
+        raise UsageError(f"{where}: {value!r} is not {option.expected}{hint}") from None
+    except UsageError as error:
+        raise UsageError(f"{where}: {error}") from None
+
+
+def load_settings(given: Mapping[str, object], config_file: Path | None = None) -> Settings:
+    """The settings of a run: what was given on the command line, then the file, then the defaults.
+
+    `given` maps option names ("on-lost") to their values as text, a flag to a bool, and "source" to a list of lists. `config_file`
+    must exist when named; None looks for the user's own. Raises UsageError naming the option or key, the file and what is allowed.
+    """
+    path = config_file.expanduser() if config_file else default_config_file()
+    from_file = read_config(path) if config_file or path.is_file() else {}
+    values: dict[str, Any] = {}
+    for option in OPTIONS:
+        if option.name in given:
+            values[option.field] = _parsed(option, given[option.name], f"--{option.name}")
+        elif option.name in from_file:
+            values[option.field] = _parsed(option, from_file[option.name], f"'{option.name}' in {path}")
+    if "sources" not in values:
+        raise UsageError("no source photo: say whose face to show with --source me.jpg (or try `python -m realtime demo` first)")
+    return Settings(**values)
