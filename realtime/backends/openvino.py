@@ -1,0 +1,136 @@
+"""OpenVINO on the processor: the fastest of the CPU backends on x86-64. The library is imported when the first session opens."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from realtime.backends.base import SessionSpecs, TensorSpec
+from realtime.backends.bound import BoundSession
+from realtime.errors import BackendError
+
+_CONVERTER = "openvino.tools.ovc"
+"""OpenVINO's model converter: importing it sends a usage event over the network, and we have no use for it."""
+
+
+def load() -> Any:
+    """The `openvino` module, imported without its converter and so without telemetry. Raises BackendError when it is missing."""
+    try:
+        with _blocked(_CONVERTER, "openvino_telemetry"):
+            import openvino
+    except (ImportError, OSError) as error:
+        raise BackendError(f"OpenVINO cannot be loaded ({error}): install it with `pip install openvino`.") from error
+    return openvino
+
+
+def version() -> str:
+    return str(load().__version__).split("-", 1)[0]
+
+
+class OpenVinoSession(BoundSession):
+    """One network in one infer request whose tensors are our arrays, so that a run neither allocates nor copies.
+
+    `cache` is a folder for compiled networks: it halves the start-up time from the second run on. None: compile anew.
+    """
+
+    def __init__(self, path: Path, *, threads: int = 1, cache: Path | None = None) -> None:
+        ov = load()
+        compiled = _compile(ov, path, threads, cache)
+        super().__init__("openvino cpu fp32", SessionSpecs(_specs(compiled.inputs), _specs(compiled.outputs)))
+        self._request = compiled.create_infer_request()
+        for index, array in enumerate(self._inputs.values()):
+            self._request.set_input_tensor(index, ov.Tensor(array, shared_memory=True))
+        for index, array in enumerate(self._outputs.values()):
+            self._request.set_output_tensor(index, ov.Tensor(array, shared_memory=True))
+
+    def _infer(self) -> None:
+        try:
+            # Asynchronous start and wait is the call that builds no dictionary of results.
+            self._request.start_async()
+            self._request.wait()
+        except RuntimeError as error:
+            raise BackendError(f"OpenVINO could not run the network: {_first_line(error)}.") from error
+
+    def close(self) -> None:
+        super().close()
+        self._request = None
+
+
+@contextmanager
+def _blocked(*names: str) -> Iterator[None]:
+    """Make `import name` fail inside the block, for names not imported yet."""
+    blocked = [name for name in names if name not in sys.modules]
+    for name in blocked:
+        sys.modules[name] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        for name in blocked:
+            del sys.modules[name]
+
+
+def _compile(ov: Any, path: Path, threads: int, cache: Path | None) -> Any:
+    options = {
+        "PERFORMANCE_HINT": "LATENCY",
+        "INFERENCE_NUM_THREADS": threads,
+        # Without the hint AMX machines compute in bfloat16, which moves landmarks by a tenth of a pixel from run to run of one face.
+        "INFERENCE_PRECISION_HINT": "f32",
+    }
+    try:
+        # Our own copy of the bytes: a memory-mapped file could not be replaced on Windows while it is in use.
+        core = ov.Core()
+        core.set_property({"ENABLE_MMAP": False})
+        return _compile_cached(core, path, options, cache) or core.compile_model(_fixed(core.read_model(path)), "CPU", options)
+    except RuntimeError as error:
+        raise BackendError(f"OpenVINO cannot load {path.name}: {_first_line(error)}.") from error
+
+
+def _compile_cached(core: Any, path: Path, options: dict[str, object], cache: Path | None) -> Any:
+    """The compiled network by way of the cache folder, or None when the folder, or what lies in it, is of no use."""
+    if cache is None or not _writable(cache):
+        return None
+    try:
+        # Given the path instead of a parsed model, a network found in the cache is not even read.
+        compiled = core.compile_model(str(path), "CPU", {**options, "CACHE_DIR": str(cache)})
+    except RuntimeError:
+        return None
+    return None if any(port.partial_shape.is_dynamic for port in compiled.inputs) else compiled
+
+
+def _writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK)
+
+
+def _fixed(model: Any) -> Any:
+    """The model with an open batch size set to one; any other open size is the caller's to fix in the file."""
+    if not model.is_dynamic():
+        return model
+    shapes = {}
+    for port in model.inputs:
+        shape = port.partial_shape
+        if len(shape) and shape[0].is_dynamic:
+            shape[0] = 1
+        if shape.is_dynamic:
+            raise BackendError(f"Input {port.any_name} has an open shape {shape}: export the network with fixed sizes.")
+        shapes[port.any_name] = shape
+    model.reshape(shapes)
+    return model
+
+
+def _specs(ports: Any) -> tuple[TensorSpec, ...]:
+    return tuple(TensorSpec(port.any_name, tuple(port.shape), np.dtype(port.element_type.to_dtype())) for port in ports)
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return (lines[-1] if lines else type(error).__name__).rstrip(".")
