@@ -1,0 +1,52 @@
+"""Crops of a face in a standard pose, as recognisers and swap networks expect them."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import cv2
+import numpy as np
+
+from realtime.types import Floats, Image
+from realtime.vision import geometry
+from realtime.vision.geometry import Transform
+
+ARCFACE_112 = np.array(
+    [[38.2946, 51.6963], [73.5318, 51.5014], [56.0252, 71.7366], [41.5493, 92.3655], [70.7299, 92.2041]], np.float32
+)
+"""Eyes, nose tip, mouth corners in a 112 x 112 crop: insightface `face_align.arcface_dst`, also OpenCV's `FaceRecognizerSF::alignCrop`."""
+
+_COARSE = 2.0
+"""Image pixels per crop pixel from which bilinear sampling would skip over pixels and alias."""
+
+
+def align(image: Image, points: Floats, template: Floats, size: int) -> tuple[Image, Transform]:
+    """The crop (size, size, 3) uint8 in which five `points` (5, 2) of the image lie on the `template`, and the transform into it.
+
+    Outside the image the crop is black.
+    """
+    transform = geometry.similarity(points, template)
+    return crop(image, transform, size), transform
+
+
+def crop(image: Image, transform: Transform, size: int, out: Image | None = None) -> Image:
+    """Sample the image under a transform from image to crop pixels; shrinks the image's part first where it is much finer than the crop."""
+    factor = int(1 / geometry.scale_of(transform) / _COARSE * 1.5)
+    if factor > 1:
+        image, transform = _shrunk(image, transform, size, factor)
+    return cast(Image, cv2.warpAffine(image, transform, (size, size), dst=out, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_CONSTANT))
+
+
+def _shrunk(image: Image, transform: Transform, size: int, factor: int) -> tuple[Image, Transform]:
+    """The part of the image that the crop shows, `factor` times smaller by averaging, and the transform from it to the crop."""
+    corners = np.array([[0, 0], [size, 0], [size, size], [0, size]], np.float32)
+    box = geometry.bounds(geometry.apply(geometry.invert(transform), corners))
+    height, width = image.shape[:2]
+    x0, y0 = max(int(box.x0) - factor, 0), max(int(box.y0) - factor, 0)
+    columns, rows = (min(int(box.x1) + factor, width) - x0) // factor, (min(int(box.y1) + factor, height) - y0) // factor
+    if columns < 1 or rows < 1:
+        return image, transform
+    part = image[y0 : y0 + rows * factor, x0 : x0 + columns * factor]
+    centre = (factor - 1) / 2
+    back = np.array([[factor, 0, x0 + centre], [0, factor, y0 + centre]], np.float64)
+    return cast(Image, cv2.resize(part, (columns, rows), interpolation=cv2.INTER_AREA)), geometry.compose(transform, back)

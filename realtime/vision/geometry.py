@@ -1,0 +1,124 @@
+"""Where a face lies: transforms of the plane, face boxes and the square regions that landmark networks look at.
+
+A transform is (2, 3) float64 and maps (x, y) to A @ (x, y, 1). Mesh points are numbered as in MediaPipe's face mesh of 468 points.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realtime.types import Array, Box, Detection, Floats, Region
+
+Transform = NDArray[np.float64]
+
+OUTER_EYE_CORNERS = (33, 263)
+"""Image-left eye first, as everywhere here."""
+EYE_CORNER_PAIRS = ((33, 133), (362, 263))
+NOSE_TIP = 1
+MOUTH_CORNERS = (61, 291)
+
+REGION_MARGIN = 1.5
+"""A region's side over the face box's longer side: the face mesh was trained on crops with a quarter of the face as margin all round."""
+
+
+def apply(transform: Transform, points: Array) -> Floats:
+    """Points (..., 2) moved by the transform, float32."""
+    return np.asarray(points @ transform[:, :2].T + transform[:, 2], np.float32)
+
+
+def invert(transform: Transform) -> Transform:
+    """The transform that undoes this one. Raises numpy.linalg.LinAlgError when it is singular."""
+    linear = np.linalg.inv(transform[:, :2])
+    return np.column_stack([linear, -linear @ transform[:, 2]])
+
+
+def compose(second: Transform, first: Transform) -> Transform:
+    """The transform that does `first`, then `second`."""
+    linear = second[:, :2] @ first[:, :2]
+    return np.column_stack([linear, second[:, :2] @ first[:, 2] + second[:, 2]])
+
+
+def similarity(source: Array, target: Array) -> Transform:
+    """The rotation, uniform scale and shift that bring `source` (n, 2) closest to `target` (n, 2) in the least-squares sense.
+
+    The closed form of Umeyama, "Least-squares estimation of transformation parameters between two point patterns" (1991), in two
+    dimensions, where rotation and scale are one complex factor. Mirroring is never used. Raises ValueError when the source points coincide.
+    """
+    a, b = np.asarray(source, np.float64), np.asarray(target, np.float64)
+    mean_a, mean_b = a.mean(0), b.mean(0)
+    a, b = a - mean_a, b - mean_b
+    spread = float((a * a).sum())
+    if spread == 0:
+        raise ValueError("a similarity fit needs at least two different points")
+    cos = float((a * b).sum()) / spread
+    sin = float((a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]).sum()) / spread
+    linear = np.array([[cos, -sin], [sin, cos]])
+    return np.column_stack([linear, mean_b - linear @ mean_a])
+
+
+def scale_of(transform: Transform) -> float:
+    """By how much lengths grow (the geometric mean over directions)."""
+    return math.sqrt(abs(float(np.linalg.det(transform[:, :2]))))
+
+
+def crop_transform(region: Region, size: int) -> Transform:
+    """From image pixels to pixels of a `size` x `size` crop that shows the region upright.
+
+    Both sides count pixel centres, so the crop's centre lies at (size - 1) / 2.
+    """
+    scale, roll = size / region.size, math.radians(region.angle)
+    cos, sin = scale * math.cos(roll), scale * math.sin(roll)
+    linear = np.array([[cos, sin], [-sin, cos]])
+    return np.column_stack([linear, (size - 1) / 2 - linear @ (region.x, region.y)])
+
+
+def bounds(points: Array) -> Box:
+    """The smallest box around points (n, 2 or more)."""
+    low, high = points[:, :2].min(0), points[:, :2].max(0)
+    return Box(float(low[0]), float(low[1]), float(high[0]), float(high[1]))
+
+
+def grow(box: Box, share: float) -> Box:
+    """The box with `share` of its longer side added on every side."""
+    margin = share * max(box.width, box.height)
+    return Box(box.x0 - margin, box.y0 - margin, box.x1 + margin, box.y1 + margin)
+
+
+def overlap(a: Box, b: Box) -> float:
+    """Intersection over union, 0..1."""
+    width, height = min(a.x1, b.x1) - max(a.x0, b.x0), min(a.y1, b.y1) - max(a.y0, b.y0)
+    if width <= 0 or height <= 0:
+        return 0.0
+    shared = width * height
+    return shared / (a.area + b.area - shared)
+
+
+def roll(left: Array, right: Array) -> float:
+    """The angle in degrees of the line from the image-left to the image-right eye; positive when the head leans clockwise."""
+    return math.degrees(math.atan2(float(right[1] - left[1]), float(right[0] - left[0])))
+
+
+def region_from_detection(detection: Detection) -> Region:
+    """Where to look for the mesh of a detected face."""
+    box = detection.box
+    side = max(box.width, box.height) * REGION_MARGIN
+    return Region(*box.centre, side, roll(detection.points[0], detection.points[1]))
+
+
+def region_from_landmarks(points: Floats) -> Region:
+    """Where to look for the mesh in the next frame, from the mesh (468, 2 or 3) in this one."""
+    box = bounds(points)
+    side = max(box.width, box.height) * REGION_MARGIN
+    left, right = OUTER_EYE_CORNERS
+    return Region(*box.centre, side, roll(points[left], points[right]))
+
+
+def five_points(points: Floats) -> Floats:
+    """Eyes, nose tip and mouth corners (5, 2) float32, each pair from image-left to image-right, of a mesh (468, 2 or 3)."""
+    (a, b), (c, d) = EYE_CORNER_PAIRS
+    left, right = MOUTH_CORNERS
+    flat = points[:, :2]
+    return np.stack([(flat[a] + flat[b]) / 2, (flat[c] + flat[d]) / 2, flat[NOSE_TIP], flat[left], flat[right]]).astype(np.float32)

@@ -1,0 +1,22 @@
+"""Pixels to network input: one pass from interleaved bytes to planes of floats."""
+
+from __future__ import annotations
+
+from numba import njit
+
+from realtime.types import Floats, Image
+
+
+@njit("void(u1[:,:,::1], f4[:,:,::1], f4, b1)", cache=True, nogil=True, fastmath=True)  # type: ignore[untyped-decorator]
+def fill_planes(image: Image, planes: Floats, scale: float, reverse: bool) -> None:
+    """Write `image` (h, w, 3) uint8 times `scale` to the top-left of `planes` (3, H, W) float32, H >= h and W >= w.
+
+    `reverse` turns BGR to RGB. cv2.split and astype would take three passes and two temporary pictures.
+    """
+    height, width, _ = image.shape
+    first, last = (2, 0) if reverse else (0, 2)
+    for y in range(height):
+        for x in range(width):
+            planes[0, y, x] = image[y, x, first] * scale
+            planes[1, y, x] = image[y, x, 1] * scale
+            planes[2, y, x] = image[y, x, last] * scale
