@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import realtime
+from realtime import cli, guard
+from realtime.commands import run
+from realtime.config import OPTIONS, Settings
+from realtime.errors import SinkError
+
+PACKAGE = Path(realtime.__file__).parent
+REPORT = {
+    "frames_in": 3, "frames_out": 3, "dropped": 0, "fps": 30.0, "age_ms": {"p50": 7.0, "p95": 8.0, "p99": None, "max": None},
+    "stage_ms": {}, "detections": 1, "lost_frames": 0, "seconds": 0.1,
+}  # fmt: skip
+
+
+def python(*argv: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, *argv], cwd=cwd, env={**os.environ, **environment}, capture_output=True, timeout=60, check=False
+    )
+
+
+@pytest.fixture
+def fake_app(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """Stands in for `realtime.app`: keeps the settings it is given, then does as `ending` says."""
+    seen = SimpleNamespace(settings=None, ending=None)
+
+    def run_app(settings: Settings, *, console: object) -> dict[str, Any]:
+        seen.settings = settings
+        if seen.ending is not None:
+            raise seen.ending
+        return dict(REPORT)
+
+    monkeypatch.setitem(sys.modules, "realtime.app", SimpleNamespace(run=run_app))
+    monkeypatch.setattr(realtime, "app", sys.modules["realtime.app"], raising=False)
+    monkeypatch.setattr(run, "end_on_signals", lambda: None)
+    monkeypatch.setattr("realtime.config.default_config_file", lambda: Path("no such file"))
+    return seen
+
+
+def test_run_passes_the_settings_on_and_prints_a_summary(fake_app: SimpleNamespace, capsys: pytest.CaptureFixture[str]) -> None:
+    status = cli.main(["--source", __file__, __file__, "--source", __file__, "--output", "null", "--output", "window", "--no-mirror"])
+    assert status == 0
+    here = Path(__file__)
+    assert fake_app.settings == Settings(sources=((here, here), (here,)), outputs=("null", "window"))
+    out, err = capsys.readouterr()
+    assert "3 frames in 0.1 s (30.0 fps)" in out
+    assert "7.0 ms (median), 8.0 ms (p95), - ms (p99)" in out
+    assert err == ""
+
+
+@pytest.mark.parametrize(
+    ("ending", "status", "said"),
+    [
+        (SinkError("the disk is full: free some space"), 1, "realtime: the disk is full: free some space\n"),
+        (KeyboardInterrupt(), 130, ""),
+        (ZeroDivisionError("oops"), 1, "internal error (ZeroDivisionError: oops)"),
+        (MemoryError(), 1, "not enough memory"),
+    ],
+)
+def test_endings(fake_app: SimpleNamespace, capsys: pytest.CaptureFixture[str], ending: BaseException, status: int, said: str) -> None:
+    fake_app.ending = ending
+    assert cli.main(["--source", __file__]) == status
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert said in err if said else err == ""
+    assert "Traceback" not in err
+
+
+def test_debug_shows_the_traceback(tmp_path: Path) -> None:
+    ended = python("-m", "realtime", "--source", "nix.jpg", "--log-level", "debug", cwd=tmp_path, PYTHONPATH=str(PACKAGE.parent))
+    assert ended.returncode == 2
+    assert b"Traceback" in ended.stderr
+    assert ended.stderr.splitlines()[-1].startswith(b"realtime: --source: the source photo nix.jpg does not exist")
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["--sorce", "x.jpg"], "unknown option --sorce; did you mean '--source'?"),
+        (["--source", __file__, "--fps"], "--fps"),
+        (["--source", __file__, "--profile=fats"], "did you mean 'fast'?"),
+        (["cameraz"], "unknown command 'cameraz'; did you mean 'cameras'?"),
+        (["me.jpg"], "to swap a face: --source me.jpg"),
+        (["--source", __file__, "--config", "nix.toml"], "nix.toml does not exist"),
+        (["demo", "--second", "3"], "did you mean '--seconds'?"),
+        (["doctor", "now"], "unknown argument now"),
+        (["models", "feth"], "did you mean 'fetch'?"),
+    ],
+)
+def test_mistakes_are_one_sentence_and_status_2(capsys: pytest.CaptureFixture[str], argv: list[str], said: str) -> None:
+    assert cli.main(argv) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("realtime: ")
+    assert err.count("\n") == 1
+    assert said in err
+
+
+@pytest.mark.parametrize("argv", [["--help"], ["help"], *([name, "--help"] for name in cli.COMMANDS)])
+def test_help(capsys: pytest.CaptureFixture[str], argv: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(argv)
+    assert ended.value.code == 0
+    out = capsys.readouterr().out
+    assert "usage:" in out
+    assert "--help" in out
+
+
+def test_help_gives_each_option_one_line_with_its_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = {line.split()[0]: line for line in run.parser().format_help().splitlines() if line.startswith("  --")}
+    for option in OPTIONS:
+        row = next(row for name, row in rows.items() if name.rstrip(",") == f"--{option.name}")
+        assert row.rstrip().endswith((f"[{option.default}]", "(required)")), row
+
+
+def test_help_version_and_mistakes_import_nothing_heavy() -> None:
+    code = (
+        "import sys; from realtime.cli import main\n"
+        "for argv in (['--version'], ['--help'], ['--sorce'], ['--source', 'nix.jpg'], ['demo', '--help'], ['doctor', '--help']):\n"
+        "    try: main(argv)\n"
+        "    except SystemExit: pass\n"
+        "heavy = {'cv2', 'numba', 'numpy', 'onnx', 'onnxruntime', 'openvino', 'av', 'pygame', 'rich'} & set(sys.modules)\n"
+        "sys.exit(f'imported {heavy}' if heavy else 0)"
+    )
+    ended = python("-c", code, cwd=PACKAGE.parent)
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_a_closed_pipe_is_quiet(tmp_path: Path) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    code = "import sys; from realtime import cli; cli._command = lambda argv: print('x' * 100_000) or 0; sys.exit(cli.main([]))"
+    ended = subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent, stdout=write, stderr=subprocess.PIPE, timeout=60, check=False)
+    os.close(write)
+    assert (ended.returncode, ended.stderr) == (cli.BROKEN_PIPE, b"")
+
+
+def test_a_console_that_lacks_a_character(tmp_path: Path) -> None:
+    ended = python("-m", "realtime", "--source", "ñ☃.jpg", cwd=tmp_path, PYTHONPATH=str(PACKAGE.parent), PYTHONIOENCODING="ascii")
+    assert ended.returncode == 2
+    assert rb"\u2603.jpg does not exist" in ended.stderr
+
+
+# The other project's package
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """A site-packages folder with our package in it (what start-up needs)."""
+    folder = tmp_path / "site"
+    shutil.copytree(PACKAGE, folder / "realtime", ignore=shutil.ignore_patterns("__pycache__", "*.jpg", "*.npz"))
+    return folder
+
+
+def started(site: Path) -> subprocess.CompletedProcess[bytes]:
+    return python("-m", "realtime", "--version", cwd=site)
+
+
+def test_guard_lets_a_sound_installation_pass(site: Path) -> None:
+    (site / "realtime_faceswap-0.1.0.dist-info").mkdir()
+    assert started(site).stdout.startswith(b"realtime-faceswap ")
+
+
+def spoil_by_installing_over(site: Path) -> None:
+    (site / "realtime-2.0.0.dist-info").mkdir()
+    (site / "realtime" / "__init__.py").write_text("class AsyncRealtimeClient: ...\n")
+    (site / "realtime" / "types.py").write_text("Callback = None\n")
+
+
+def spoil_by_removing(site: Path) -> None:
+    (site / "realtime" / "__init__.py").unlink()
+    (site / "realtime" / "types.py").unlink()
+
+
+def spoil_by_a_copy(site: Path) -> None:
+    (site / "realtime" / "__init__.py").write_text("class AsyncRealtimeClient: ...\n")
+
+
+def spoil_later(site: Path) -> None:
+    """Ours was installed last: all our files are there, and the next update of the other breaks them."""
+    (site / "realtime-2.0.0.dist-info").mkdir()
+
+
+@pytest.mark.parametrize("spoil", [spoil_by_installing_over, spoil_by_removing, spoil_by_a_copy, spoil_later])
+def test_guard_refuses_with_one_sentence(site: Path, spoil: Any) -> None:
+    spoil(site)
+    ended = started(site)
+    assert (ended.returncode, ended.stdout) == (1, b"")
+    assert ended.stderr.count(b"\n") == 1
+    assert b"pip uninstall realtime" in ended.stderr
+    assert b"--force-reinstall realtime-faceswap" in ended.stderr
+
+
+def test_guard_holds_for_the_installed_script_too(site: Path) -> None:
+    spoil_by_installing_over(site)
+    ended = python("-c", "from realtime.cli import main; main(['--version'])", cwd=site)
+    assert ended.returncode == 1
+    assert b"pip uninstall realtime" in ended.stderr
+
+
+def test_guard_finds_nothing_wrong_here() -> None:
+    assert guard.problem(PACKAGE, realtime.DISTRIBUTION) is None
+
+
+def test_streams_without_reconfigure_are_left_alone(monkeypatch: pytest.MonkeyPatch, fake_app: SimpleNamespace) -> None:
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    assert cli.main(["--source", __file__]) == 0

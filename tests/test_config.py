@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from realtime import config
+from realtime.config import OPTIONS, Settings, load_settings
+from realtime.errors import UsageError
+
+
+@pytest.fixture(autouse=True)
+def no_file_of_the_developer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    own = tmp_path / "own" / "config.toml"
+    monkeypatch.setattr(config, "default_config_file", lambda: own)
+    return own
+
+
+@pytest.fixture
+def photo(tmp_path: Path) -> Path:
+    path = tmp_path / "mé.jpg"
+    path.write_bytes(b"not looked into here")
+    return path
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "some.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_defaults(photo: Path) -> None:
+    assert load_settings({"source": [[str(photo)]]}) == Settings(sources=((photo,),))
+
+
+def test_every_option_is_a_field_and_every_field_an_option() -> None:
+    assert {option.field for option in OPTIONS} == set(Settings.__dataclass_fields__)
+
+
+def test_defaults_pass_their_own_checks() -> None:
+    for option in OPTIONS:
+        default = Settings.__dataclass_fields__[option.field].default
+        if option.name != "source" and default is not None:
+            assert option.parse(default) == default, option.name
+
+
+def test_all_values_from_the_command_line(photo: Path, tmp_path: Path) -> None:
+    given_values = {
+        "source": [[str(photo), str(photo)], [str(photo)]],
+        "input": "rtsp://host/stream", "output": ["window", "out.mp4"], "size": "720p", "fps": "29.97", "mirror": True, "rotate": "90",
+        "profile": "light", "on-lost": "freeze", "min-face": "64", "score": "0.5", "badge": "off", "backend": "onnxruntime",
+        "report": str(tmp_path / "r.json"), "frame-log": str(tmp_path / "f.jsonl"), "log-level": "info", "frames": "12", "seconds": "3.5",
+    }  # fmt: skip
+    assert load_settings(given_values) == Settings(
+        sources=((photo, photo), (photo,)), input="rtsp://host/stream", outputs=("window", "out.mp4"), size=(1280, 720), fps=29.97,
+        mirror=True, rotate=90, profile="light", on_lost="freeze", min_face=64.0, score=0.5, badge="off", backend="onnxruntime",
+        report=tmp_path / "r.json", frame_log=tmp_path / "f.jsonl", log_level="info", frames=12, seconds=3.5,
+    )  # fmt: skip
+
+
+def test_file_values_and_the_command_line_wins(photo: Path, tmp_path: Path) -> None:
+    file = written(tmp_path, f"source = '{photo}'\ninput = 1\noutput = 'null'\nsize = '640x480'\nmirror = true\non_lost = 'pass'\nfps = 25\n")
+    loaded = load_settings({"fps": "60", "mirror": False}, file)
+    assert (loaded.input, loaded.outputs, loaded.size, loaded.on_lost) == ("1", ("null",), (640, 480), "pass")
+    assert (loaded.fps, loaded.mirror) == (60.0, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "people"),
+    [("'{0}'", [1]), ("['{0}', '{0}']", [2]), ("[['{0}', '{0}'], ['{0}']]", [2, 1])],
+)
+def test_people_in_a_file(photo: Path, tmp_path: Path, text: str, people: list[int]) -> None:
+    file = written(tmp_path, "source = " + text.format(photo))
+    assert [len(group) for group in load_settings({}, file).sources] == people
+
+
+def test_the_users_own_file_is_found(photo: Path, no_file_of_the_developer: Path) -> None:
+    no_file_of_the_developer.parent.mkdir()
+    no_file_of_the_developer.write_text(f"source = '{photo}'\nbadge = 'top-left'", "utf-8")
+    assert load_settings({}).badge == "top-left"
+
+
+def test_a_byte_order_mark_is_no_obstacle(photo: Path, tmp_path: Path) -> None:
+    file = tmp_path / "bom.toml"
+    file.write_bytes(b"\xef\xbb\xbfmirror = true\n")
+    assert load_settings({"source": [[str(photo)]]}, file).mirror
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("size", "12", "--size: '12' is not a size such as 1280x720"),
+        ("size", "641x480", "even numbers"),
+        ("fps", "nan", "--fps: 'nan' is not a number from 1 to 240"),
+        ("fps", "0", "from 1 to 240"),
+        ("rotate", "45", "0, 90, 180, 270"),
+        ("profile", "qualty", "did you mean 'quality'?"),
+        ("on-lost", "show", "hide, freeze, pass"),
+        ("frames", "1.5", "a whole number above 0"),
+        ("frames", "0", "a whole number above 0"),
+        ("score", "2", "from 0.05 to 1"),
+        ("report", "no/such/folder/r.json", "does not exist, make it first"),
+        ("input", " ", "is not an input"),
+    ],
+)
+def test_bad_values_name_option_and_what_is_allowed(photo: Path, name: str, value: str, said: str) -> None:
+    with pytest.raises(UsageError, match=".*") as caught:
+        load_settings({"source": [[str(photo)]], name: value})
+    assert str(caught.value).startswith(f"--{name}: ")
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("miror = true", "unknown key 'miror' in {file}; did you mean 'mirror'?"),
+        ("xyzzy = 1", "the keys are source, input,"),
+        ("mirror = 'yes'", "'mirror' in {file}: 'yes' is not true or false"),
+        ("fps = true", "'fps' in {file}: True is not a number"),
+        ("size = [1280, 720]", "'size' in {file}"),
+        ("source = [1]", "'source' in {file}: [1] is not a list of photo files"),
+        ("source = []", "'source' in {file}"),
+        ("output = []", "'output' in {file}"),
+        ("frames = 2.0", "'frames' in {file}"),
+        ("fps = ", "{file} is not valid TOML"),
+        ("[picture]\nfps = 3", "unknown key 'picture'"),
+    ],
+)
+def test_bad_files_name_file_and_key(photo: Path, tmp_path: Path, text: str, said: str) -> None:
+    file = written(tmp_path, text)
+    with pytest.raises(UsageError) as caught:
+        load_settings({} if text.startswith("source") else {"source": [[str(photo)]]}, file)
+    assert said.format(file=file) in str(caught.value)
+
+
+def test_missing_things(photo: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no source photo"):
+        load_settings({})
+    with pytest.raises(UsageError, match=r"nix\.jpg does not exist"):
+        load_settings({"source": [["nix.jpg"]]})
+    with pytest.raises(UsageError, match="is a folder"):
+        load_settings({"source": [[str(tmp_path)]]})
+    with pytest.raises(UsageError, match="configuration file .* does not exist"):
+        load_settings({"source": [[str(photo)]]}, tmp_path / "nix.toml")
+    with pytest.raises(UsageError, match="cannot read the configuration file"):
+        load_settings({"source": [[str(photo)]]}, tmp_path)
+
+
+junk = st.text("0159.x-pnauto ", max_size=9) | st.integers() | st.floats() | st.booleans() | st.none()
+names = st.sampled_from([option.name for option in OPTIONS if option.name != "source"])
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.dictionaries(names, junk, max_size=5))
+def test_any_junk_is_settings_or_a_usage_error(values: dict[str, object]) -> None:
+    try:
+        loaded = load_settings({"source": [[__file__]], **values})
+    except UsageError as error:
+        assert any(str(error).startswith(f"--{name}: ") for name in values)
+    else:
+        assert loaded.sources == ((Path(__file__),),)
+        assert loaded.size is None or loaded.size[0] % 2 == loaded.size[1] % 2 == 0
