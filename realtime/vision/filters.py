@@ -1,0 +1,200 @@
+"""Smoothing of landmark sequences: still when the head is still, no lag when it moves.
+
+The One-Euro filter (Casiez, Roussel, Vogel: "1 Euro Filter", CHI 2012) is a low-pass whose cutoff rises with speed. Here it is split in
+two. The motion of the head as a whole (an affine map of the mesh, which takes in turning and nodding) is one movement with one speed,
+averaged over every vertex, so it can be smoothed hard at rest. What is left is the change of expression: each vertex has its own speed
+there, so a blink or an opening mouth passes while the cheeks beside it stay still.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from realtime.types import Floats
+
+_TAU = 2.0 * np.pi
+
+
+@dataclass(frozen=True, slots=True)
+class OneEuroSettings:
+    """Cutoffs in Hz; speeds are in face sizes per second, so the same numbers fit every face size and resolution."""
+
+    min_cutoff: float = 1.0
+    """Cutoff of the head's motion at rest."""
+    beta: float = 25.0
+    """Hz of cutoff gained per face size a second."""
+    d_cutoff: float = 3.0
+    """Cutoff of the head's speed estimate."""
+    shape_min_cutoff: float = 1.0
+    shape_beta: float = 150.0
+    shape_d_cutoff: float = 6.0
+    """The same three for the change of expression; quicker, because a blink closes within 100 ms."""
+    jump: float = 0.25
+    """Mean displacement, in face sizes, from which the filter starts anew."""
+    gap: float = 0.5
+    """Seconds without a sample after which the filter starts anew."""
+
+    def __post_init__(self) -> None:
+        for name in ("min_cutoff", "d_cutoff", "shape_min_cutoff", "shape_d_cutoff", "jump", "gap"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"expected {name} above 0, got {getattr(self, name)}")
+
+
+class LandmarkFilter:
+    """Smooths a mesh over time, in place, at any and varying frame rate. Deterministic; holds the state of one face."""
+
+    def __init__(self, settings: OneEuroSettings | None = None) -> None:
+        self._settings = settings or OneEuroSettings()
+        self._state: Floats | None = None
+        self._at = 0.0
+
+    def reset(self) -> None:
+        """Forget the face: the next mesh passes unchanged."""
+        self._state = None
+
+    def apply(self, points: Floats, at: float) -> Floats:
+        """Replace `points`, (n, 3) float32 C-contiguous and finite, by their smoothed values and return them.
+
+        `at` is the time of the sample in seconds. The array stays the caller's. A mesh further than `jump` from the last one, or later
+        than `gap`, passes unchanged and becomes the new state.
+        """
+        size = _extent(points)
+        dt = at - self._at
+        self._at = at
+        if self._state is None or dt > self._settings.gap or self._state.shape != points.shape or size <= 0:
+            return self._restart(points)
+        # Repeated or reordered time stamps count as a millisecond: the filter then hardly moves instead of dividing by zero.
+        if not self._step(points, size, max(dt, 1e-3)):
+            return self._restart(points)
+        return points
+
+    def _restart(self, points: Floats) -> Floats:
+        self._state = points.copy()
+        self._motion = np.zeros((len(points), 2), np.float32)
+        self._change = np.zeros((len(points), 2), np.float32)
+        self._carried = np.empty((len(points), 3), np.float32)
+        return points
+
+    def _step(self, points: Floats, size: float, dt: float) -> bool:
+        s = self._settings
+        return bool(
+            _one_euro(
+                points, self._state, self._carried, self._motion, self._change, size, dt, s.min_cutoff, s.beta, s.d_cutoff,
+                s.shape_min_cutoff, s.shape_beta, s.shape_d_cutoff, s.jump,
+            )
+        )  # fmt: skip
+
+
+def _extent(points: Floats) -> float:
+    """The longer side of the bounding box in x and y: the face's size."""
+    spread = points[:, :2].max(axis=0) - points[:, :2].min(axis=0)
+    return float(spread.max())
+
+
+@njit("float64(float64, float64)", cache=True, nogil=True, inline="always")
+def _gain(cutoff, dt):  # type: ignore[no-untyped-def]
+    """Weight of the new sample in a first-order low-pass: 1 / (1 + tau / dt) with tau = 1 / (2 pi cutoff)."""
+    return 1.0 / (1.0 + 1.0 / (_TAU * cutoff * dt))
+
+
+@njit("void(float32[:,::1], float32[:,::1], float32[:,::1], float64)", cache=True, nogil=True, fastmath={"reassoc", "contract", "arcp", "nsz"})
+def _carry(points, state, carried, scale):  # type: ignore[no-untyped-def]
+    """Write into `carried` the state moved by the affine map (3 x 3 and shift) that best takes it onto the points.
+
+    Weighted least squares on centred coordinates; weights from the distances found in `carried` by the pass before (Geman-McClure with
+    width `scale`), so that a moving mouth or lid does not pull the head along. A slight ridge keeps a flat mesh solvable.
+    """
+    total = 0.0
+    mean_s = np.zeros(3)
+    mean_p = np.zeros(3)
+    inverse_width = 1.0 / (scale * scale)
+    for i in range(len(points)):
+        dx, dy = points[i, 0] - carried[i, 0], points[i, 1] - carried[i, 1]
+        w = 1.0 / (1.0 + (dx * dx + dy * dy) * inverse_width)
+        w *= w
+        total += w
+        for k in range(3):
+            mean_s[k] += w * state[i, k]
+            mean_p[k] += w * points[i, k]
+    mean_s /= total
+    mean_p /= total
+    a = np.zeros((3, 3))
+    b = np.zeros((3, 3))
+    s = np.empty(3)
+    for i in range(len(points)):
+        dx, dy = points[i, 0] - carried[i, 0], points[i, 1] - carried[i, 1]
+        w = 1.0 / (1.0 + (dx * dx + dy * dy) * inverse_width)
+        w *= w
+        for k in range(3):
+            s[k] = state[i, k] - mean_s[k]
+        for j in range(3):
+            # Fit the displacement, so that the ridge pulls towards "did not move" rather than towards a point.
+            d = points[i, j] - mean_p[j] - s[j]
+            for k in range(3):
+                a[j, k] += w * s[j] * s[k]
+                b[j, k] += w * d * s[k]
+    ridge = 1e-3 * (a[0, 0] + a[1, 1] + a[2, 2]) + 1e-9
+    for k in range(3):
+        a[k, k] += ridge
+    c00 = a[1, 1] * a[2, 2] - a[1, 2] * a[2, 1]
+    c01 = a[0, 2] * a[2, 1] - a[0, 1] * a[2, 2]
+    c02 = a[0, 1] * a[1, 2] - a[0, 2] * a[1, 1]
+    c11 = a[0, 0] * a[2, 2] - a[0, 2] * a[2, 0]
+    c12 = a[0, 2] * a[1, 0] - a[0, 0] * a[1, 2]
+    c22 = a[0, 0] * a[1, 1] - a[0, 1] * a[1, 0]
+    det = a[0, 0] * c00 + a[0, 1] * (a[1, 2] * a[2, 0] - a[1, 0] * a[2, 2]) + a[0, 2] * (a[1, 0] * a[2, 1] - a[1, 1] * a[2, 0])
+    inverse = np.array(((c00, c01, c02), (c01, c11, c12), (c02, c12, c22))) / det
+    m = np.zeros((3, 3))
+    for j in range(3):
+        for k in range(3):
+            m[j, k] = b[j, 0] * inverse[0, k] + b[j, 1] * inverse[1, k] + b[j, 2] * inverse[2, k]
+    for i in range(len(points)):
+        s0, s1, s2 = state[i, 0] - mean_s[0], state[i, 1] - mean_s[1], state[i, 2] - mean_s[2]
+        for j in range(3):
+            carried[i, j] = mean_p[j] + state[i, j] - mean_s[j] + m[j, 0] * s0 + m[j, 1] * s1 + m[j, 2] * s2
+
+
+@njit(
+    "boolean(float32[:,::1], float32[:,::1], float32[:,::1], float32[:,::1], float32[:,::1], float64, float64, float64, float64,"
+    " float64, float64, float64, float64, float64)",
+    cache=True,
+    nogil=True,
+    fastmath={"reassoc", "contract", "arcp", "nsz"},
+)
+def _one_euro(points, state, carried, motion, change, size, dt, cut, beta, d_cut, shape_cut, shape_beta, shape_d_cut, jump):  # type: ignore[no-untyped-def]
+    """One step: `points` and `state` become the smoothed mesh; False, with nothing changed, when the mesh has jumped.
+
+    `motion` and `change` are low-passed velocities in pixels a second, of the head and of the expression. Like the published filter's
+    common implementations they start from the smoothed position, so that any lag left over raises the speed and closes itself.
+    """
+    n = len(points)
+    moved = 0.0
+    for i in range(n):
+        moved += np.hypot(points[i, 0] - state[i, 0], points[i, 1] - state[i, 1])
+    if moved > jump * size * n:
+        return False
+    carried[:] = points  # first pass: every weight 1
+    _carry(points, state, carried, size)
+    _carry(points, state, carried, 0.01 * size)  # 1% of the face: several times the network's noise, less than a closing lid
+
+    gain = _gain(d_cut, dt)
+    energy = 0.0
+    for i in range(n):
+        for k in range(2):
+            motion[i, k] += gain * ((carried[i, k] - state[i, k]) / dt - motion[i, k])
+            energy += motion[i, k] * motion[i, k]
+    head = _gain(cut + beta * np.sqrt(energy / n) / size, dt)
+
+    gain = _gain(shape_d_cut, dt)
+    for i in range(n):
+        for k in range(2):
+            change[i, k] += gain * ((points[i, k] - carried[i, k]) / dt - change[i, k])
+        speed = np.hypot(change[i, 0], change[i, 1]) / size
+        own = _gain(shape_cut + shape_beta * speed, dt)
+        for k in range(3):
+            state[i, k] += head * (carried[i, k] - state[i, k]) + own * (points[i, k] - carried[i, k])
+            points[i, k] = state[i, k]
+    return True
