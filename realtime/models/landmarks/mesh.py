@@ -1,0 +1,74 @@
+"""The dense face mesh: MediaPipe's face_landmark network, 468 points from one crop."""
+
+from __future__ import annotations
+
+import math
+
+import cv2
+import numpy as np
+
+from realtime.backends.base import Session
+from realtime.errors import ModelError
+from realtime.types import Floats, Image, Landmarks, Region
+from realtime.vision import geometry
+from realtime.vision.planes import fill_planes
+
+POINTS = 468
+_TO_UNIT = 1 / 255
+
+
+class MeshLandmarker:
+    """Finds the mesh in an upright square crop.
+
+    Takes the session of a network with planes of RGB 0..1 in, and 468 x 3 crop pixels and a presence logit out.
+    """
+
+    def __init__(self, session: Session) -> None:
+        spec = session.specs.inputs[0]
+        if len(spec.shape) != 4 or spec.shape[1] != 3 or spec.shape[2] != spec.shape[3]:
+            raise ModelError(f"A face mesh network takes one square crop: expected (1, 3, n, n), got {spec.shape}.")
+        self._session = session
+        self._size = spec.shape[2]
+        self._planes: Floats = session.inputs[spec.name][0]
+        self._crop = np.empty((self._size, self._size, 3), np.uint8)
+        self._mesh, self._presence = _outputs(session)
+
+    @property
+    def name(self) -> str:
+        return "mesh"
+
+    @property
+    def backend(self) -> str:
+        return self._session.backend
+
+    def landmarks(self, image: Image, region: Region) -> Landmarks:
+        """The mesh in `region`, which may reach beyond the image. About a third of a millisecond plus the network."""
+        transform = geometry.crop_transform(region, self._size)
+        cv2.warpAffine(image, transform, (self._size, self._size), dst=self._crop, flags=cv2.INTER_LINEAR)
+        fill_planes(self._crop, self._planes, _TO_UNIT, True)
+        outputs = self._session.run()
+        points = _to_image(outputs[self._mesh].reshape(POINTS, 3), transform)
+        return Landmarks(points, _sigmoid(float(outputs[self._presence].flat[0])))
+
+
+def _outputs(session: Session) -> tuple[str, str]:
+    """The names of the mesh and the presence output, told apart by size: converters name them as they like."""
+    sizes = {spec.name: math.prod(spec.shape) for spec in session.specs.outputs}
+    mesh = [name for name, size in sizes.items() if size == POINTS * 3]
+    presence = [name for name, size in sizes.items() if size == 1]
+    if len(mesh) != 1 or len(presence) != 1:
+        raise ModelError(f"A face mesh network gives {POINTS} x 3 numbers and one more, this one gives {sizes}.")
+    return mesh[0], presence[0]
+
+
+def _to_image(mesh: Floats, transform: geometry.Transform) -> Floats:
+    """Crop pixels back to image pixels; depth is measured in the same unit, so it is scaled alike."""
+    back = geometry.invert(transform)
+    points = np.empty((POINTS, 3), np.float32)
+    points[:, :2] = mesh[:, :2] @ back[:, :2].T.astype(np.float32) + back[:, 2].astype(np.float32)
+    points[:, 2] = mesh[:, 2] * np.float32(geometry.scale_of(back))
+    return points
+
+
+def _sigmoid(logit: float) -> float:
+    return 0.5 * (1 + math.tanh(logit / 2))
