@@ -80,7 +80,7 @@ class YuNet:
         points = outputs[f"kps_{stride}"].reshape(-1, 5, 2)[keep]
         centre, sides = cells + box[:, :2], np.exp(box[:, 2:])
         rows = np.concatenate([centre - sides / 2, sides, (points + cells[:, None]).reshape(-1, 10)], axis=1) * np.float32(stride)
-        return cast(Floats, np.insert(rows, 4, score[keep], axis=1))
+        return np.insert(rows, 4, score[keep], axis=1)
 
 
 def suppress(candidates: Floats) -> list[Floats]:

@@ -15,6 +15,9 @@ from realtime.vision.planes import fill_planes
 
 POINTS = 468
 _TO_UNIT = 1 / 255
+_EDGE = np.float32(0.5)
+"""The network measures from the crop's edge and we count pixel centres: *measured*, a mesh and that of the mirrored crop add up to
+191.9 +- 0.2 in x over 35 photos, 192 being the width and 191 the number of the last pixel."""
 
 
 class MeshLandmarker:
@@ -65,7 +68,7 @@ def _to_image(mesh: Floats, transform: geometry.Transform) -> Floats:
     """Crop pixels back to image pixels; depth is measured in the same unit, so it is scaled alike."""
     back = geometry.invert(transform)
     points = np.empty((POINTS, 3), np.float32)
-    points[:, :2] = mesh[:, :2] @ back[:, :2].T.astype(np.float32) + back[:, 2].astype(np.float32)
+    points[:, :2] = (mesh[:, :2] - _EDGE) @ back[:, :2].T.astype(np.float32) + back[:, 2].astype(np.float32)
     points[:, 2] = mesh[:, 2] * np.float32(geometry.scale_of(back))
     return points
 
