@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from realtime.pipeline.finish import Finisher
+from realtime.types import Box, State, Verdict
+from realtime.vision.draw import grown
+from tests.pipeline.people import FACE, SIZE, PaintingSwapper, face, frame, picture, shows_raw_face
+
+HIDDEN = grown(FACE, 0.1)
+
+
+class Counting:
+    """A marker and badge that counts, and leaves a trace."""
+
+    def __init__(self):
+        self.i420 = self.bgr = self.stamps = 0
+
+    def mark_i420(self, i420):
+        self.i420 += 1
+
+    def mark_bgr(self, image):
+        self.bgr += 1
+
+    def stamp(self, image):
+        self.stamps += 1
+
+
+def finisher(on_lost="hide", counting=None, bgr_wanted=False):
+    return Finisher(*SIZE, on_lost, counting, counting, bgr_wanted)
+
+
+def swapped(seq=0):
+    patch = PaintingSwapper().swap(picture(), face())
+    return Verdict(frame(seq), State.SWAPPED, (patch,))
+
+
+@pytest.mark.parametrize("state", [s for s in State if s is not State.SWAPPED])
+@pytest.mark.parametrize("on_lost", ["hide", "freeze"])
+@pytest.mark.parametrize("hide", [None, HIDDEN, Box(-500, -500, 500, 500)])
+def test_the_raw_face_is_never_shown(state, on_lost, hide):
+    finish = finisher(on_lost)
+    for verdict in (Verdict(frame(0), state, hide=hide), swapped(1), Verdict(frame(2), state, hide=hide)):
+        output = finish.finish(verdict)
+        assert not shows_raw_face(output.image)
+        assert output.i420.shape == (SIZE[1] * 3 // 2, SIZE[0])
+
+
+def test_the_test_can_tell_a_raw_face():
+    assert shows_raw_face(picture())
+
+
+def test_pass_shows_the_raw_face_but_never_while_paused():
+    finish = finisher("pass")
+    assert shows_raw_face(finish.finish(Verdict(frame(), State.LOST, hide=HIDDEN)).image)
+    assert not shows_raw_face(finish.finish(Verdict(frame(), State.PAUSED, hide=HIDDEN)).image)
+
+
+def test_freeze_shows_the_last_swapped_picture_again():
+    finish = finisher("freeze")
+    kept = finish.finish(swapped(1)).i420.copy()
+    for seq in range(2, 6):
+        again = finish.finish(Verdict(frame(seq), State.LOST, hide=HIDDEN))
+        assert again.seq == seq
+        assert np.array_equal(again.i420, kept)
+
+
+def test_every_frame_with_a_swap_or_a_hidden_face_is_marked():
+    counting = Counting()
+    finish = finisher(counting=counting)
+    finish.finish(swapped())
+    finish.finish(Verdict(frame(), State.LOST, hide=HIDDEN))
+    assert (counting.i420, counting.stamps, counting.bgr) == (2, 2, 0)
+
+
+def test_bgr_is_marked_where_it_is_wanted():
+    counting = Counting()
+    finisher(counting=counting, bgr_wanted=True).finish(swapped())
+    finisher(counting=counting).finish(swapped(), bgr_wanted=True)
+    assert counting.bgr == 2
+
+
+def test_untouched_pictures_are_not_marked():
+    counting = Counting()
+    finisher("pass", counting).finish(Verdict(frame(), State.LOST, hide=HIDDEN))
+    assert (counting.i420, counting.stamps) == (0, 0)
+
+
+def test_only_the_face_changes():
+    image = finisher().finish(swapped()).image
+    changed = (image != picture()).any(axis=2)
+    changed[int(FACE.y0) : int(FACE.y1), int(FACE.x0) : int(FACE.x1)] = False
+    assert not changed.any()
+
+
+def test_an_odd_row_is_cut_off():
+    finish = Finisher(SIZE[0] - 2, SIZE[1] - 2, "hide", None, None, False)
+    output = finish.finish(swapped())
+    assert output.image.shape == (SIZE[1] - 2, SIZE[0] - 2, 3)
+
+
+def test_odd_sizes_are_refused():
+    with pytest.raises(ValueError, match="even size"):
+        Finisher(95, 64, "hide", None, None, False)
+
+
+def test_the_placeholder_keeps_the_frames_number_and_time():
+    output = finisher().finish(Verdict(frame(9, at=0.5), State.STARTING))
+    assert (output.seq, output.captured_at, output.state) == (9, 0.5, State.STARTING)

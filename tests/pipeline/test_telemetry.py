@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from realtime.errors import UsageError
+from realtime.pipeline.telemetry import FrameLog, Series, Telemetry
+from realtime.types import Frame, State, Verdict
+
+PICTURE = np.zeros((2, 2, 3), np.uint8)
+
+
+def verdict(seq: int, state: State, captured_at: float, **times: float) -> Verdict:
+    return Verdict(Frame(seq, captured_at, PICTURE), state, reason="because", times=times)
+
+
+def test_series_keeps_the_newest_in_order():
+    series = Series(kept=3)
+    for value in range(5):
+        series.add(value)
+    assert series.values.tolist() == [2, 3, 4]
+    assert series.percentile(100) == 4
+
+
+def test_an_empty_series_has_no_percentile():
+    assert Series().percentile(50) is None
+
+
+def test_report_counts_and_times():
+    telemetry = Telemetry()
+    telemetry.started_at = 9.0
+    for n in range(5):
+        telemetry.captured(0.001)
+        state = State.LOST if n == 1 else State.SWAPPED
+        telemetry.sent(verdict(n, state, 10 + n * 0.1, infer=0.004, swap=0.002), 0.003, 10 + n * 0.1 + 0.02)
+    report = telemetry.report(dropped=2, seconds=0.5, roles={"swapper": {"model": "fake", "backend": "none"}})
+    assert (report["frames_in"], report["frames_out"], report["dropped"], report["lost_frames"]) == (5, 5, 2, 1)
+    assert report["fps"] == pytest.approx(10)
+    assert report["age_ms"] == {"p50": 20, "p95": 20, "p99": 20, "max": 20}
+    assert report["stage_ms"] == {"capture": 1, "infer": 4, "blend": 3}
+    assert report["part_ms"]["swap"] == 2
+    assert report["part_ms"]["detect"] is None
+    assert report["first_swap_seconds"] == pytest.approx(1.02)
+    json.dumps(report)
+
+
+def test_report_of_nothing_is_still_a_report():
+    report = Telemetry().report(0, 0.0, {})
+    assert report["frames_out"] == 0
+    assert report["fps"] is None
+    json.dumps(report)
+
+
+def test_frame_log_is_one_json_line_a_frame(tmp_path):
+    path = tmp_path / "frames.jsonl"
+    with FrameLog(path) as log:
+        log.write(verdict(3, State.SWAPPED, 1.0, infer=0.004), 0.0125)
+        log.write(verdict(4, State.LOST, 1.0), 0.01)
+    first, second = (json.loads(line) for line in path.read_text().splitlines())
+    assert first == {"seq": 3, "state": "swapped", "reason": "because", "age_ms": 12.5, "times_ms": {"infer": 4.0}}
+    assert second["state"] == "lost"
+
+
+def test_frame_log_in_a_missing_folder_is_one_sentence(tmp_path):
+    with pytest.raises(UsageError, match="choose a folder"):
+        FrameLog(tmp_path / "absent" / "frames.jsonl")
