@@ -1,0 +1,69 @@
+"""Where file sinks write: checked before the run, complete or not there at all after it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import uuid
+from pathlib import Path
+
+from realtime.errors import SinkError, UsageError
+
+
+class Target:
+    """A file that appears under its name only when it is complete.
+
+    Everything goes to `part`, a file beside it, until `commit` puts that in the place of whatever was there: an older file survives a
+    run that fails. `part` keeps the suffix (writers choose the format by it).
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.part = path.with_name(f"{path.stem}.part{path.suffix}")
+
+    def prepare(self) -> None:
+        """Create the part file, empty. Raises UsageError when the folder is missing or cannot be written."""
+        if self.path.is_dir():
+            raise UsageError(f"cannot write {self.path}: it is a folder; give the name of a file in it.")
+        if not self.path.parent.is_dir():
+            raise UsageError(f"cannot write {self.path}: there is no folder {self.path.parent}; create it or give another name.")
+        if self.part.exists():  # of a run in progress or of one that died: leave it be
+            self.part = self.path.with_name(f"{self.path.stem}.{uuid.uuid4().hex[:8]}.part{self.path.suffix}")
+        try:
+            self.part.touch(exist_ok=False)
+        except OSError as error:
+            raise UsageError(_sentence(self.path, error)) from error
+
+    def commit(self) -> None:
+        """Raises SinkError."""
+        try:
+            os.replace(self.part, self.path)  # noqa: PTH105 - one atomic step on every platform
+        except OSError as error:
+            raise SinkError(f"cannot rename {self.part.name} to {self.path}: {reason(error)}; the result is in {self.part}.") from error
+
+    def discard(self) -> None:
+        self.part.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a small file in one go. Raises UsageError (folder) or SinkError (disk)."""
+    target = Target(path)
+    target.prepare()
+    try:
+        target.part.write_bytes(data)
+    except OSError as error:
+        target.discard()
+        raise SinkError(_sentence(path, error)) from error
+    target.commit()
+
+
+def reason(error: Exception) -> str:
+    """What the system or FFmpeg says, in words, e.g. "permission denied"."""
+    if getattr(error, "errno", None) == errno.ENOSPC:
+        return "the disk is full"
+    return str(getattr(error, "strerror", None) or error).lower()
+
+
+def _sentence(path: Path, error: OSError) -> str:
+    cure = "free some space or give another folder" if error.errno == errno.ENOSPC else "give a folder that you may write to"
+    return f"cannot write {path}: {reason(error)}; {cure}."

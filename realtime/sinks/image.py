@@ -1,0 +1,78 @@
+"""Pictures: the last frame of a run, and the still that the user asks for."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from realtime.errors import SinkError, UsageError
+from realtime.sinks.files import Target, write_whole
+from realtime.sinks.lifecycle import Closing
+from realtime.types import Image, OutputFrame, StreamFormat
+
+IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp")
+JPEG_QUALITY = 95
+
+
+class ImageSink(Closing):
+    """Writes the newest frame to `path` when it is closed: of a still input, its only frame.
+
+    Holds one copy of a frame. The format follows the suffix, one of IMAGE_SUFFIXES.
+    """
+
+    steady = False
+
+    def __init__(self, path: Path) -> None:
+        """Raises UsageError for a suffix that is no picture's."""
+        if path.suffix.lower() not in IMAGE_SUFFIXES:
+            raise UsageError(f"cannot write {path} as a picture: use one of {' '.join(IMAGE_SUFFIXES)}.")
+        self.path = path
+        self._newest: Image | None = None
+
+    @property
+    def name(self) -> str:
+        return str(self.path)
+
+    def open(self, stream: StreamFormat) -> None:
+        """Finds out now whether the file can be written, not at the end of the run."""
+        probe = Target(self.path)
+        probe.prepare()
+        probe.discard()
+        self._newest = np.zeros((stream.height, stream.width, 3), np.uint8)
+        self._written = False
+
+    def write(self, frame: OutputFrame) -> None:
+        assert self._newest is not None
+        np.copyto(self._newest, frame.image)
+        self._written = True
+
+    def close(self) -> None:
+        """Raises SinkError when the disk is full."""
+        newest, self._newest = self._newest, None
+        if newest is not None and self._written:
+            write_image(self.path, newest)
+
+
+def write_image(path: Path, image: Image) -> None:
+    """Encode by suffix and write atomically; any name works, also where OpenCV's own writer wants ASCII. Raises SinkError."""
+    options = [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY] if path.suffix.lower() in (".jpg", ".jpeg") else []
+    try:
+        done, data = cv2.imencode(path.suffix.lower(), image, options)
+    except cv2.error as error:
+        raise SinkError(f"cannot encode {path}: {error}") from error
+    if not done:
+        raise SinkError(f"cannot encode a picture of {image.shape[1]}x{image.shape[0]} as {path.suffix}; use .png.")
+    write_whole(path, data.tobytes())
+
+
+def save_still(image: Image, folder: Path) -> Path:
+    """Save a picture under the time of day, never over another one; returns where. Raises UsageError or SinkError."""
+    stem = datetime.now().strftime("still-%Y%m%d-%H%M%S")
+    path, again = folder / f"{stem}.png", 2
+    while path.exists():
+        path, again = folder / f"{stem}-{again}.png", again + 1
+    write_image(path, image)
+    return path

@@ -1,0 +1,195 @@
+"""Video files: H.264 from the frames' I420 planes, with their times and the sound of the input."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from realtime.errors import SinkError, UsageError
+from realtime.sinks.files import Target, reason
+from realtime.sinks.lifecycle import Closing
+from realtime.sinks.sound import Sound
+from realtime.types import OutputFrame, StreamFormat
+
+log = logging.getLogger(__name__)
+
+TICKS = 720_000
+"""Ticks a second: a multiple of 24, 25, 30, 50, 60, 120, 144, 1000, 90 000 and, in whole ticks a frame, of 24, 30 and 60 times 1000/1001,
+so that the time of every frame of the usual constant rates is exact."""
+_BT601_MATRIX, _BT709, _LIMITED = 6, 1, 1  # AVCOL_SPC_SMPTE170M, AVCOL_PRI_BT709 and AVCOL_TRC_BT709, AVCOL_RANGE_MPEG
+
+
+@dataclass(frozen=True, slots=True)
+class Coding:
+    """An encoder with its settings."""
+
+    encoder: str
+    options: dict[str, str] = field(default_factory=dict)
+
+
+# At 1280x720 a frame costs 8, 10, 11.5 ms of CPU time with ultrafast, superfast, veryfast; ultrafast's files are twice as large.
+# No B-frames: they would start the file later than zero, and a live run would wait for them at its end.
+_X264 = Coding("libx264", {"preset": "superfast", "crf": "18", "bf": "0", "g": "60"})
+_OPENH264 = Coding("libopenh264", {})
+_MPEG4 = Coding("mpeg4", {"qscale": "3"})
+_VP9 = Coding("libvpx-vp9", {"crf": "28", "b": "0", "deadline": "realtime", "cpu-used": "7", "row-mt": "1"})
+_VP8 = Coding("libvpx", {"crf": "12", "b": "8M", "deadline": "realtime", "cpu-used": "8"})
+CODINGS: dict[str, tuple[Coding, ...]] = {
+    ".mp4": (_X264, _OPENH264, _MPEG4),
+    ".mov": (_X264, _OPENH264, _MPEG4),
+    ".mkv": (_X264, _OPENH264, _MPEG4),
+    ".webm": (_VP9, _VP8),
+}
+"""What is tried for each suffix, best first: a build of FFmpeg may lack some."""
+# A fragmented file is readable up to its last fragment however the run ends; the muxer turns it into a plain one when it is finished.
+_MUXER_OPTIONS = {".mp4": {"movflags": "+hybrid_fragmented"}, ".mov": {"movflags": "+hybrid_fragmented"}}
+
+
+class VideoSink(Closing):
+    """Writes a video file that appears under its name when it is complete.
+
+    Frames carry the time they have in the input file (`media_time`: a variable rate stays one), else the time since the first frame was
+    captured. Both times start at zero. An odd width or height loses its last column or row, which 4:2:0 video cannot have.
+    """
+
+    steady = False
+
+    def __init__(self, path: Path, audio_from: str | None = None) -> None:
+        """`audio_from`: a file whose first sound track is taken along. Raises UsageError for a suffix that is no video's."""
+        if path.suffix.lower() not in CODINGS:
+            raise UsageError(f"cannot write {path} as a video: use one of {' '.join(CODINGS)}.")
+        self.path = path
+        self._audio_from = audio_from
+        self._target = Target(path)
+        self._container: Any = None
+        self._stream: Any = None
+        self._sound: Sound | None = None
+        self._first: float | None = None
+        self._last_tick = -1
+        self._last_step = 0
+        self._broken = False
+
+    @property
+    def name(self) -> str:
+        return str(self.path)
+
+    def open(self, stream: StreamFormat) -> None:
+        """Raises UsageError (folder missing or not writable) or SinkError (no encoder)."""
+        if stream.width < 2 or stream.height < 2:
+            raise UsageError(f"cannot write a video of {stream.width}x{stream.height}.")
+        self._target.prepare()
+        try:
+            self._begin(stream)
+        except BaseException:
+            self._abandon()
+            raise
+
+    def _begin(self, stream: StreamFormat) -> None:
+        suffix = self.path.suffix.lower()
+        self._container = av.open(str(self._target.part), "w", options=_MUXER_OPTIONS.get(suffix, {}))
+        self._stream = _add_video(self._container, CODINGS[suffix], stream)
+        self._last_step = round(TICKS / stream.fps) if stream.fps > 0 else TICKS // 30
+        if self._audio_from:
+            self._sound = Sound.open(self._audio_from, self._container)
+
+    def write(self, frame: OutputFrame) -> None:
+        """Raises SinkError: the disk is full, or the encoder failed."""
+        tick = self._tick(frame)
+        picture = av.VideoFrame.from_ndarray(self._planes(frame), format="yuv420p")
+        picture.pts, picture.time_base = tick, Fraction(1, TICKS)
+        picture.colorspace, picture.color_range = _BT601_MATRIX, _LIMITED
+        try:
+            self._mux(picture)
+            if self._sound is not None:
+                self._sound.copy_until(tick / TICKS)
+        except (OSError, av.FFmpegError) as error:
+            self._broken = True
+            raise SinkError(f"cannot go on writing {self.path}: {reason(error)}; the video so far is in {self._target.part}.") from error
+
+    def _mux(self, picture: Any) -> None:
+        for packet in self._stream.encode(picture):
+            packet.duration = round(self._last_step / TICKS / packet.time_base)  # only the last one's counts: it ends the file
+            self._container.mux_one(packet)
+
+    def _tick(self, frame: OutputFrame) -> int:
+        now = frame.captured_at if frame.media_time is None else frame.media_time
+        if self._first is None:
+            self._first = now
+            if self._sound is not None:
+                self._sound.start_at(frame.media_time or 0.0)
+        tick = max(round((now - self._first) * TICKS), self._last_tick + 1)  # a repeated frame: as soon as possible
+        if self._last_tick >= 0:
+            self._last_step = tick - self._last_tick
+        self._last_tick = tick
+        return tick
+
+    def _planes(self, frame: OutputFrame) -> NDArray[np.uint8]:
+        width, height = self._stream.width, self._stream.height
+        if frame.i420.shape == (height * 3 // 2, width):
+            return frame.i420
+        if frame.image.shape[0] // 2 * 2 == height and frame.image.shape[1] // 2 * 2 == width:
+            planes: NDArray[np.uint8] = cv2.cvtColor(frame.image[:height, :width], cv2.COLOR_BGR2YUV_I420)
+            return planes
+        size = f"{frame.image.shape[1]}x{frame.image.shape[0]}"
+        raise SinkError(f"{self.path} holds frames of {width}x{height}: one of {size} does not fit; use one --size for the whole run.")
+
+    def close(self) -> None:
+        """Raises SinkError when the file cannot be finished; says where the unfinished one is."""
+        if self._container is None:
+            return
+        if self._last_tick < 0:
+            log.warning("no frame came: %s is not written", self.path)
+            self._abandon()
+            return
+        try:
+            self._finish()
+        except (OSError, av.FFmpegError) as error:
+            message = f"cannot finish {self.path}: {reason(error)}; the video so far is in {self._target.part}."
+            if self._broken:  # told already
+                log.warning(message)
+                return
+            raise SinkError(message) from error
+        self._target.commit()
+
+    def _finish(self) -> None:
+        container = self._container
+        try:
+            self._mux(None)
+            if self._sound is not None:
+                self._sound.copy_until((self._last_tick + self._last_step) / TICKS)
+                self._sound.close()
+        finally:
+            self._container = None
+            container.close()
+
+    def _abandon(self) -> None:
+        container, self._container = self._container, None
+        if self._sound is not None:
+            self._sound.close()
+        if container is not None:
+            container.close()
+        self._target.discard()
+
+
+def _add_video(container: Any, codings: tuple[Coding, ...], stream: StreamFormat) -> Any:
+    """The stream of the first encoder that this FFmpeg has. Raises SinkError when it has none."""
+    coding = next((coding for coding in codings if coding.encoder in av.codec.codecs_available), None)
+    if coding is None:
+        names = ", ".join(coding.encoder for coding in codings)
+        raise SinkError(f"this build of PyAV has none of the encoders {names}: pip install --upgrade av, or write another kind of file.")
+    rate = Fraction(stream.fps).limit_denominator(1001) if stream.fps > 0 else Fraction(30)
+    video = container.add_stream(coding.encoder, rate=rate, options=dict(coding.options))
+    video.width, video.height, video.pix_fmt = stream.width // 2 * 2, stream.height // 2 * 2, "yuv420p"
+    context = video.codec_context
+    context.time_base = Fraction(1, TICKS) if coding.encoder != "mpeg4" else Fraction(1, 60_000)  # MPEG-4's clock has 16 bits
+    context.colorspace, context.color_range = _BT601_MATRIX, _LIMITED
+    context.color_primaries, context.color_trc = _BT709, _BT709
+    return video

@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+
+from realtime.errors import SinkError, UsageError
+from realtime.sinks import video
+from realtime.sinks.video import VideoSink
+from tests.sinks.frames import colours_wrong_by, frame, number_of, stream
+
+
+def write(path: Path, times: list[float], size: tuple[int, int] = (160, 120), audio_from: str | None = None) -> None:
+    with VideoSink(path, audio_from) as sink:
+        sink.open(stream(*size))
+        for number, time in enumerate(times):
+            sink.write(frame(number, *size, media_time=time))
+
+
+def read(path: Path) -> tuple[list[Any], list[float]]:
+    with av.open(str(path)) as container:
+        frames = list(container.decode(video=0))
+    return [picture.to_ndarray(format="bgr24") for picture in frames], [float(picture.pts * picture.time_base) for picture in frames]
+
+
+def tone(path: Path, seconds: float, codec: str, rate: int = 44_100) -> None:
+    """A file with sound only, a 440 Hz tone."""
+    samples = np.sin(np.arange(int(seconds * rate)) * 2 * np.pi * 440 / rate).astype(np.float32)[None] * 0.5
+    with av.open(str(path), "w") as container:
+        out = container.add_stream(codec, rate=rate)
+        out.codec_context.layout = "mono"
+        size = out.codec_context.frame_size or 1024
+        resampler = av.AudioResampler(format=out.codec_context.format, layout="mono", rate=rate, frame_size=size)
+        sound = av.AudioFrame.from_ndarray(samples, format="fltp", layout="mono")
+        sound.sample_rate, sound.pts, sound.time_base = rate, 0, Fraction(1, rate)
+        for part in [*resampler.resample(sound), *resampler.resample(None), None]:
+            container.mux(out.encode(part))
+
+
+@pytest.mark.parametrize("suffix", list(video.CODINGS))
+def test_every_frame_comes_back_in_order_with_its_colours(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"ausgabe é{suffix}"
+    write(path, [n / 30 for n in range(12)])
+    pictures, times = read(path)
+    assert [number_of(picture) for picture in pictures] == list(range(12))
+    assert max(colours_wrong_by(picture) for picture in pictures) <= 12
+    assert np.allclose(times, [n / 30 for n in range(12)], atol=1e-3)
+    assert list(tmp_path.iterdir()) == [path], "no temporary file is left"
+
+
+def test_ntsc_times_are_exact(tmp_path: Path) -> None:
+    path = tmp_path / "ntsc.mp4"
+    write(path, [n * 1001 / 24000 for n in range(10)])
+    with av.open(str(path)) as container:
+        times = [picture.pts * picture.time_base for picture in container.decode(video=0)]
+        assert container.streams.video[0].average_rate == Fraction(24000, 1001)
+    assert times == [Fraction(1001 * n, 24000) for n in range(10)]
+
+
+def test_a_variable_rate_is_kept_and_starts_at_zero(tmp_path: Path) -> None:
+    given = [5.0, 5.04, 5.2, 5.21, 6.0]
+    write(tmp_path / "vfr.mp4", given)
+    assert np.allclose(read(tmp_path / "vfr.mp4")[1], [time - 5.0 for time in given], atol=2e-6)
+
+
+def test_live_frames_have_their_capture_times_and_repeats_do_not_break_the_order(tmp_path: Path) -> None:
+    path = tmp_path / "live.mp4"
+    with VideoSink(path) as sink:
+        sink.open(stream(live=True))
+        for number, at in enumerate([10.0, 10.1, 10.1, 10.4]):
+            sink.write(frame(number, at=at))
+    times = read(path)[1]
+    assert np.allclose(times, [0, 0.1, 0.1, 0.4], atol=1e-4) and times[1] < times[2]
+
+
+@pytest.mark.parametrize("size", [(161, 121), (160, 121), (161, 120)])
+def test_odd_sizes_lose_one_line(tmp_path: Path, size: tuple[int, int]) -> None:
+    write(tmp_path / "odd.mp4", [0, 0.1, 0.2], size)
+    pictures, _ = read(tmp_path / "odd.mp4")
+    assert pictures[0].shape == (120, 160, 3) and colours_wrong_by(pictures[2]) <= 12
+
+
+def test_the_file_is_tagged_as_bt601_limited(tmp_path: Path) -> None:
+    write(tmp_path / "tags.mp4", [0, 0.1])
+    with av.open(str(tmp_path / "tags.mp4")) as container:
+        context = container.streams.video[0].codec_context
+        assert (int(context.colorspace), int(context.color_range), context.pix_fmt) == (6, 1, "yuv420p")
+
+
+@pytest.mark.parametrize(("codec", "name", "suffix", "expected"), [
+    ("aac", "in.mp4", ".mp4", "aac"),
+    ("aac", "in.mp4", ".mkv", "aac"),
+    ("pcm_s16le", "in.wav", ".mp4", "aac"),
+    ("pcm_s16le", "in.wav", ".webm", "opus"),
+    ("pcm_s16le", "in.wav", ".mov", "pcm_s16le"),
+])  # fmt: skip
+def test_the_sound_is_taken_along_and_ends_with_the_picture(tmp_path: Path, codec: str, name: str, suffix: str, expected: str) -> None:
+    tone(tmp_path / name, 3.0, codec)
+    path = tmp_path / f"out{suffix}"
+    write(path, [n / 30 for n in range(45)], audio_from=str(tmp_path / name))
+    with av.open(str(path)) as container:
+        assert container.streams.audio[0].codec_context.name == expected
+        parts = list(container.decode(audio=0))
+        end = max(part.time + part.samples / part.sample_rate for part in parts)
+        wave = np.concatenate([part.to_ndarray().astype(float).ravel() for part in parts])
+    assert 1.35 <= end <= 1.6, f"sound ends at {end}"
+    assert np.abs(wave).std() > 0
+    assert len(read(path)[0]) == 45
+
+
+def test_sound_follows_a_late_start_in_the_file(tmp_path: Path) -> None:
+    tone(tmp_path / "in.mp4", 3.0, "aac")
+    write(tmp_path / "out.mp4", [2.0 + n / 30 for n in range(60)], audio_from=str(tmp_path / "in.mp4"))
+    with av.open(str(tmp_path / "out.mp4")) as container:
+        parts = list(container.decode(audio=0))
+    assert parts[0].time == pytest.approx(0, abs=0.05)
+    assert parts[-1].time == pytest.approx(1.0, abs=0.1), "only the last second of the sound belongs to these frames"
+
+
+@pytest.mark.parametrize("content", [None, b"no media at all", b""])
+def test_missing_or_broken_sound_leaves_the_picture(tmp_path: Path, content: bytes | None) -> None:
+    source = tmp_path / "in.mp3"
+    if content is not None:
+        source.write_bytes(content)
+    write(tmp_path / "out.mp4", [0, 0.1], audio_from=str(source))
+    assert len(read(tmp_path / "out.mp4")[0]) == 2
+
+
+def test_an_older_file_stays_until_the_new_one_is_complete(tmp_path: Path) -> None:
+    path = tmp_path / "out.mp4"
+    path.write_bytes(b"old")
+    sink = VideoSink(path)
+    sink.open(stream())
+    sink.write(frame(0, media_time=0))
+    assert path.read_bytes() == b"old"
+    sink.close()
+    assert len(read(path)[0]) == 1
+    sink.close()
+
+
+def test_an_exception_in_the_middle_leaves_a_complete_file(tmp_path: Path) -> None:
+    path = tmp_path / "out.mp4"
+    with pytest.raises(KeyboardInterrupt), VideoSink(path) as sink:
+        sink.open(stream())
+        for number in range(5):
+            sink.write(frame(number, media_time=number / 30))
+        raise KeyboardInterrupt
+    assert len(read(path)[0]) == 5
+
+
+def test_without_a_frame_nothing_is_written(tmp_path: Path) -> None:
+    with VideoSink(tmp_path / "out.mp4") as sink:
+        sink.open(stream())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_killed_run_leaves_a_readable_part_file(tmp_path: Path) -> None:
+    sink = VideoSink(tmp_path / "out.mp4")
+    sink.open(stream(fps=30))
+    for number in range(600):
+        sink.write(frame(number % 256, media_time=number / 30))
+    data = (tmp_path / "out.part.mp4").read_bytes()  # what a power cut would leave
+    (tmp_path / "cut.mp4").write_bytes(data)
+    assert len(read(tmp_path / "cut.mp4")[0]) >= 200
+    sink.close()
+
+
+def test_two_runs_at_once_do_not_share_the_part_file(tmp_path: Path) -> None:
+    first, second = VideoSink(tmp_path / "out.mp4"), VideoSink(tmp_path / "out.mp4")
+    for sink in (first, second):
+        sink.open(stream())
+    for number in range(3):
+        first.write(frame(number, media_time=number / 30))
+        second.write(frame(number, media_time=number / 30))
+    first.close()
+    second.close()
+    assert len(read(tmp_path / "out.mp4")[0]) == 3 and len(list(tmp_path.iterdir())) == 1
+
+
+def test_wrong_targets_are_refused_in_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "folder.mp4").mkdir()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match=r"use one of \.mp4"):
+        VideoSink(tmp_path / "out.gif")
+    for path, words in (("gone/out.mp4", "there is no folder"), ("folder.mp4", "it is a folder"), ("file/out.mp4", "no folder")):
+        with pytest.raises(UsageError, match=words):
+            VideoSink(tmp_path / path).open(stream())
+
+
+def test_a_frame_of_another_size_is_refused(tmp_path: Path) -> None:
+    with VideoSink(tmp_path / "out.mp4") as sink:
+        sink.open(stream())
+        sink.write(frame(0, media_time=0))
+        with pytest.raises(SinkError, match="does not fit"):
+            sink.write(frame(1, 320, 240, media_time=0.1))
+    assert len(read(tmp_path / "out.mp4")[0]) == 1
+
+
+def test_a_full_disk_is_one_sentence_and_the_old_file_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "out.mp4"
+    path.write_bytes(b"old")
+    sink = VideoSink(path)
+    sink.open(stream())
+    sink.write(frame(0, media_time=0))
+
+    def full(picture: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(sink, "_mux", full)
+    with pytest.raises(SinkError, match=r"cannot go on writing .*the disk is full.*out\.part\.mp4"):
+        sink.write(frame(1, media_time=0.1))
+    sink.close()
+    assert path.read_bytes() == b"old"
+
+
+def test_an_encoder_that_is_missing_is_replaced_or_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(video.CODINGS, ".mp4", (video.Coding("no-such-encoder"), video.Coding("mpeg4", {"qscale": "3"})))
+    write(tmp_path / "out.mp4", [0, 0.04, 0.08])
+    assert len(read(tmp_path / "out.mp4")[0]) == 3
+    monkeypatch.setitem(video.CODINGS, ".mp4", (video.Coding("no-such-encoder"),))
+    with pytest.raises(SinkError, match="no-such-encoder"):
+        write(tmp_path / "none.mp4", [0])
+    assert not (tmp_path / "none.part.mp4").exists()
