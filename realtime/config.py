@@ -28,7 +28,8 @@ class Settings:
 
     sources: tuple[tuple[Path, ...], ...]
     """Each group holds photos of one person; further groups are further people, chosen in the window with the digit keys."""
-    input: str = "0"
+    input: str = "camera"
+    """A camera's number, name or path, a file, a stream, "synthetic"; "camera" is the first that is not a virtual one."""
     outputs: tuple[str, ...] = ("virtualcam",)
     size: tuple[int, int] | None = None
     """(width, height) in pixels, both even."""
@@ -190,8 +191,8 @@ _IN_OUT, _PICTURE, _SWAP, _RUN = "In and out", "Picture", "Swap", "Run"
 
 OPTIONS: tuple[Option, ...] = (
     Option("source", "sources", _IN_OUT, "PHOTO", "photos of the face to show; again for a second person", "a list of photo files", _people),
-    Option("input", "input", _IN_OUT, "WHAT", "camera number, name or path, video, image, rtsp:// URL or synthetic", "an input",
-           _text, shown_default="0"),
+    Option("input", "input", _IN_OUT, "WHAT", "camera number or name, video, image, rtsp:// URL, synthetic", "an input",
+           _text, shown_default="the first camera"),
     Option("output", "outputs", _IN_OUT, "WHERE", "virtualcam[:DEVICE], window, FILE.mp4, FILE.png, null; again for more",
            "an output or a list of outputs", _texts, shown_default="virtualcam"),
     Option("size", "size", _PICTURE, "SIZE", "picture size to ask for, as 1280x720 or 720p",
@@ -253,7 +254,12 @@ def read_config(path: Path) -> dict[str, object]:
     return named
 
 
-def _parsed(option: Option, value: object, where: str) -> object:
+def option(name: str) -> Option:
+    return next(each for each in OPTIONS if each.name == name)
+
+
+def parse_value(option: Option, value: object, where: str) -> object:
+    """The checked value. Raises UsageError that begins with `where`."""
     try:
         return option.parse(value)
     except (ValueError, TypeError, OverflowError):
@@ -274,9 +280,9 @@ def load_settings(given: Mapping[str, object], config_file: Path | None = None) 
     values: dict[str, Any] = {}
     for option in OPTIONS:
         if option.name in given:
-            values[option.field] = _parsed(option, given[option.name], f"--{option.name}")
+            values[option.field] = parse_value(option, given[option.name], f"--{option.name}")
         elif option.name in from_file:
-            values[option.field] = _parsed(option, from_file[option.name], f"'{option.name}' in {path}")
+            values[option.field] = parse_value(option, from_file[option.name], f"'{option.name}' in {path}")
     if "sources" not in values:
         raise UsageError("no source photo: say whose face to show with --source me.jpg (or try `python -m realtime demo` first)")
     return Settings(**values)

@@ -1,0 +1,171 @@
+"""`python -m realtime demo`: the whole pipeline on a moving picture that comes with the package, measured and shown."""
+
+from __future__ import annotations
+
+import io
+import json
+import platform
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from realtime.commands.machine import cores, cpu_name
+from realtime.commands.output import Parser, console, milliseconds, program
+from realtime.commands.run import end_on_signals
+from realtime.config import Settings, option, parse_value
+from realtime.errors import SinkError, UsageError
+
+if TYPE_CHECKING:
+    from realtime.commands.sheet import Pair, Sheet
+    from realtime.types import Image
+
+SIZE, FPS = (1280, 720), 30.0
+FACE = (645.0, 300.0)
+"""Where the face is in the bundled picture of SIZE, in pixels."""
+CLOSE_UPS, CLOSE_SIDE = 5, 440
+
+
+def main(argv: Sequence[str]) -> int:
+    made = parser()
+    values = made.parse(argv)
+    seconds: Any = parse_value(option("seconds"), values.seconds, "--seconds")
+    folder = writable(Path(values.out).expanduser())
+    end_on_signals()
+    from realtime import app
+
+    video = folder / "demo.mp4"
+    with tempfile.TemporaryDirectory(prefix="realtime-demo-") as scratch:
+        log = Path(scratch) / "frames.jsonl"
+        report = app.run(settings(video, log, seconds), console=console(stderr=True))
+        rows = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+    write_results(folder, report, rows)
+    print_table(folder, report)
+    return 0
+
+
+def parser() -> Parser:
+    made = Parser(
+        "demo",
+        usage=f"{program()} demo [--out DIR] [--seconds N]",
+        description="Swap a bundled face onto a bundled person who moves (neither exists), and measure it. Needs no camera.\n"
+        "Writes demo.mp4, demo.png (before and after, latency) and demo.json (the figures). The first run fetches the models.",
+    )
+    made.add_argument("--out", default=".", metavar="DIR", help="folder to write to, made if need be [the current one]")
+    made.add_argument("--seconds", default="8", metavar="N", help="length of the video [8]")
+    made.add_common()
+    return made
+
+
+def settings(video: Path, log: Path, seconds: float) -> Settings:
+    """The default swap, live, from the synthetic camera into a file."""
+    photo = Path(__file__).parents[1] / "assets" / "source.jpg"
+    return Settings(
+        sources=((photo,),), input="synthetic", outputs=(str(video),), size=SIZE, fps=FPS, seconds=seconds, frame_log=log
+    )  # fmt: skip
+
+
+def writable(folder: Path) -> Path:
+    """The folder, made if need be. Raises UsageError when nothing can be written there, before anything is computed."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError as error:
+        raise UsageError(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}; choose another folder with --out") from None
+
+
+def write_results(folder: Path, report: dict[str, Any], rows: Sequence[dict[str, Any]]) -> None:
+    """demo.json and demo.png, each under its name only when complete. Raises SinkError when the run swapped nothing."""
+    from realtime.commands.sheet import draw_sheet
+    from realtime.sinks.files import write_whole
+
+    write_whole(folder / "demo.json", json.dumps(report, indent=2, default=str).encode())
+    picture = io.BytesIO()
+    draw_sheet(make_sheet(folder / "demo.mp4", report, rows)).save(picture, "PNG", optimize=True)
+    write_whole(folder / "demo.png", picture.getvalue())
+
+
+def make_sheet(video: Path, report: dict[str, Any], rows: Sequence[dict[str, Any]]) -> Sheet:
+    """Row n of the frame log tells of frame n of the video; its `seq` says which picture the synthetic camera had shown."""
+    import cv2
+
+    from realtime.commands.sheet import Pair, Sheet, square
+    from realtime.sources.synthetic import Sway, bundled_person, cover
+
+    camera = Sway(cover(bundled_person(), SIZE), FPS, seed=0)
+    chosen = choose([(n, row["seq"]) for n, row in enumerate(rows) if row["state"] == "swapped"], camera.period // 2)
+    sent = read_frames(video, [n for n, _ in chosen])
+    pairs, close = [], []
+    for n, seq in chosen:
+        pair = Pair(camera.picture(seq), sent[n])
+        x, y = camera.matrix(seq) @ (*FACE, 1.0)
+        pairs.append(pair)
+        close.append(Pair(square(pair.before, x, y, CLOSE_SIDE), square(pair.after, x, y, CLOSE_SIDE)))
+    source = cv2.imread(str(settings(video, video, 1).sources[0][0]))
+    ages = [row["age_ms"] for row in rows if row["age_ms"] is not None]
+    return Sheet(source, pairs[len(pairs) // 2], close, ages, "realtime-faceswap demo", machine(), facts(report))
+
+
+def choose(frames: Sequence[tuple[int, int]], half_period: int) -> list[tuple[int, int]]:
+    """CLOSE_UPS of the (frame, seq) pairs, spread over the last whole sway from one side to the other."""
+    if not frames:
+        raise SinkError("the demo swapped no face: run `python -m realtime doctor` to see what is wrong")
+    end = frames[-1][1] // half_period * half_period
+    sway = [pair for pair in frames if end - half_period <= pair[1] <= end]
+    sway = sway if len(sway) >= CLOSE_UPS else list(frames)
+    return [sway[round(i * (len(sway) - 1) / (CLOSE_UPS - 1))] for i in range(CLOSE_UPS)]
+
+
+def read_frames(video: Path, wanted: Sequence[int]) -> dict[int, Image]:
+    """These frames of a video, BGR, by number."""
+    import av
+
+    found: dict[int, Image] = {}
+    with av.open(str(video)) as container:
+        for number, frame in enumerate(container.decode(video=0)):
+            if number in wanted:
+                found[number] = frame.to_ndarray(format="bgr24")
+            if number >= max(wanted):
+                break
+    if missing := set(wanted) - set(found):
+        raise SinkError(f"{video} is shorter than the run: frame {min(missing)} is missing from it")
+    return found
+
+
+def machine() -> str:
+    """One line: processor, usable cores, system, Python."""
+    return f"{cpu_name()}, {cores()} cores, {platform.system()}, Python {platform.python_version()}, no GPU used"
+
+
+def facts(report: dict[str, Any]) -> list[tuple[str, str]]:
+    """What the table and the sheet say of the run."""
+    age, stage = report["age_ms"], report["stage_ms"]
+    ages = " / ".join(milliseconds(age[name]) for name in ("p50", "p95", "p99"))
+    return [
+        ("frames a second", f"{report['fps'] or 0:.1f}"),
+        ("frames in / out / dropped", f"{report['frames_in']} / {report['frames_out']} / {report['dropped']}"),
+        ("capture-to-sent age p50 / p95 / p99", f"{ages} ms"),
+        *((f"stage {name}", f"{milliseconds(stage[name])} ms") for name in ("capture", "infer", "blend")),
+        ("frames without a face", str(report["lost_frames"])),
+        ("models run by", backends(report)),
+    ]
+
+
+def backends(report: dict[str, Any]) -> str:
+    return ", ".join(sorted({about["backend"] for about in report.get("roles", {}).values() if about.get("backend")})) or "-"
+
+
+def print_table(folder: Path, report: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    for label, value in facts(report):
+        table.add_row(label, value)
+    for name, what in (("demo.mp4", "the video"), ("demo.png", "before and after, latency"), ("demo.json", "all figures")):
+        table.add_row(what, str(folder / name))
+    out = console()
+    out.print(table)
+    out.print("\nNext, with your own photo and camera:")
+    for line in ("--source me.jpg --output window", "--source me.jpg", "doctor"):
+        out.print(f"  {program()} {line}", markup=False)
