@@ -1,0 +1,80 @@
+"""Mirror, turn and resize what another source gives."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import cv2
+import numpy as np
+
+from realtime.buffers import ImagePool
+from realtime.errors import UsageError
+from realtime.sources.base import Source, SourceInfo
+from realtime.sources.fit import even, letterbox, rotated
+from realtime.sources.sync import Managed
+from realtime.types import Frame, Image
+
+
+class Transformed(Managed):
+    """Another source's frames, first turned clockwise by `rotate` degrees, then scaled to lie inside `size`, then mirrored.
+
+    `size` = (width, height) in the output's direction, None to keep the source's. An odd last column or row is dropped: the output
+    formats halve both. A frame that needs none of this passes untouched; otherwise it gets a new array.
+    """
+
+    def __init__(self, source: Source, mirror: bool = False, rotate: int = 0, size: tuple[int, int] | None = None) -> None:
+        if rotate not in (0, 90, 180, 270):
+            raise UsageError(f"a picture is turned by 0, 90, 180 or 270 degrees, not {rotate}.")
+        if size is not None and even(*size) != size:
+            raise UsageError(f"a frame size must be even in both directions and at least 2x2, not {size[0]}x{size[1]}.")
+        self._source = source
+        self._mirror = mirror
+        self._rotate = rotate
+        self._wanted = size
+        self._size = size or (0, 0)
+        self._pool = ImagePool()
+
+    @property
+    def source(self) -> Source:
+        """The source within."""
+        return self._source
+
+    @property
+    def mirror(self) -> bool:
+        return self._mirror
+
+    def set_mirror(self, mirror: bool) -> None:
+        """From the next frame on; may be called from any thread."""
+        self._mirror = mirror
+
+    def open(self) -> SourceInfo:
+        info = self._source.open()
+        width, height = (info.height, info.width) if self._rotate in (90, 270) else (info.width, info.height)
+        self._size = self._wanted or even(width, height)
+        return dataclasses.replace(info, width=self._size[0], height=self._size[1])
+
+    def read(self, timeout: float) -> Frame | None:
+        frame = self._source.read(timeout)
+        if frame is None:
+            return None
+        image = self._apply(frame.image)
+        return frame if image is frame.image else dataclasses.replace(frame, image=image)
+
+    def close(self) -> None:
+        self._source.close()
+
+    def _apply(self, image: Image) -> Image:
+        image = self._resized(rotated(image, self._rotate))
+        if not self._mirror:
+            return image
+        flipped = self._pool.take(*image.shape[:2])
+        cv2.flip(image, 1, dst=flipped)
+        return flipped
+
+    def _resized(self, image: Image) -> Image:
+        width, height = self._size
+        if image.shape[:2] == (height, width):
+            return image
+        if even(image.shape[1], image.shape[0]) == self._size:
+            return np.ascontiguousarray(image[:height, :width])
+        return letterbox(image, self._size)

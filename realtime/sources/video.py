@@ -1,0 +1,228 @@
+"""A video file, every frame in order."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import av
+import numpy as np
+from av.container import InputContainer
+from av.video.frame import VideoFrame
+from av.video.reformatter import VideoReformatter
+from av.video.stream import VideoStream
+
+from realtime.errors import SourceError, UsageError
+from realtime.sources.base import EndOfStream, SourceInfo
+from realtime.sources.fit import letterbox, rotated
+from realtime.sources.sync import Lease, Managed
+from realtime.types import Frame, Image
+
+log = logging.getLogger(__name__)
+
+FALLBACK_FPS = 30.0
+_DECODERS = 4
+"""Threads at most: more hold more frames in memory and take cores from the swap, for a decoder that already outruns it."""
+
+
+class Painter:
+    """Turns decoded frames into upright BGR pictures with square pixels."""
+
+    def __init__(self) -> None:
+        self._reformatter = VideoReformatter()
+
+    def paint(self, frame: VideoFrame, degrees: int, aspect: float = 1.0) -> Image:
+        """(h, w, 3) uint8 BGR, an array of its own, turned clockwise by `degrees`; `aspect` is the width of a pixel over its height."""
+        width = round(frame.width * aspect)
+        picture = self._reformatter.reformat(frame, width=width, height=frame.height, format="bgr24")
+        plane = picture.planes[0]
+        # The picture is new each time, so a view of it needs no copy; rows are padded only where the width is not a multiple of 16 or so.
+        rows = np.frombuffer(memoryview(plane), np.uint8).reshape(picture.height, plane.line_size)[:, : picture.width * 3]
+        image = np.ascontiguousarray(rows).reshape(picture.height, picture.width, 3)
+        return rotated(image, degrees)
+
+
+def clockwise(frame: VideoFrame) -> int:
+    """How far a frame must be turned clockwise to stand upright: 0, 90, 180 or 270.
+
+    The display matrix gives the angle counter-clockwise (libavutil, av_display_rotation_get).
+    """
+    return round(-frame.rotation / 90) * 90 % 360
+
+
+def pixel_aspect(stream: VideoStream) -> float:
+    """Width over height of a pixel; 1 when unknown or implausible."""
+    ratio = float(stream.sample_aspect_ratio or 1)
+    return ratio if 0.2 < ratio < 5 and abs(ratio - 1) > 0.01 else 1.0
+
+
+def nominal_fps(stream: VideoStream) -> float:
+    """The stream's average rate; a fallback when the container gives none or nonsense."""
+    for rate in (stream.average_rate, stream.guessed_rate):
+        if rate is not None and 0.5 <= float(rate) <= 480:
+            return float(rate)
+    return FALLBACK_FPS
+
+
+class _Reel:
+    """An opened container and the way through its frames."""
+
+    def __init__(self, path: Path) -> None:
+        self.corrupt = 0
+        self.container: InputContainer = av.open(str(path), metadata_errors="replace")
+        if not self.container.streams.video:
+            self.container.close()
+            raise UsageError(f"'{path}' has no picture in it (sound only?): give a video file.")
+        self.stream = self.container.streams.video[0]
+        self.stream.thread_type = "AUTO"
+        self.stream.codec_context.thread_count = min(os.cpu_count() or 1, _DECODERS)
+        # Sound and picture share the container's clock: media times count from its start, not from the picture's.
+        self.start = (self.container.start_time or 0) / av.time_base
+
+    def frames(self) -> Iterator[VideoFrame]:
+        """Every frame that can be decoded; a broken packet is counted and left out."""
+        packets = self.container.demux(self.stream)
+        while True:
+            try:
+                packet = next(packets)
+            except (StopIteration, EOFError):
+                return
+            except av.error.FFmpegError as error:
+                log.debug("reading the file stopped early: %s", error)
+                self.corrupt += 1
+                return
+            try:
+                yield from packet.decode()
+            except EOFError:
+                return
+            except av.error.FFmpegError:
+                self.corrupt += 1
+
+
+class FileSource(Managed):
+    """Every frame of a video file in order, as fast as it is read.
+
+    media_time: seconds from the container's start (its `start_time`, the clock of the sound too), so a variable frame rate is kept.
+    Pictures are upright (display matrix) with square pixels; one of another size is letterboxed to the size announced.
+    `loop` starts again at the end, for ever, the media time going on.
+    """
+
+    def __init__(self, path: Path | str, loop: bool = False) -> None:
+        self._path = Path(path)
+        self._loop = loop
+        self._painter = Painter()
+        self._reel: _Reel | None = None
+        self._lease = Lease(self._release)
+        self._frames: Iterator[VideoFrame] = iter(())
+        self._first: VideoFrame | None = None
+        self._degrees, self._aspect = 0, 1.0
+        self._size = (0, 0)
+        self._fps = FALLBACK_FPS
+        self._seq = 0
+        self._corrupt = 0
+        self._offset = 0.0
+        self._last: float | None = None
+        self._said: set[str] = set()
+
+    @property
+    def corrupt(self) -> int:
+        """Packets left out so far because they could not be decoded."""
+        return self._corrupt + (self._reel.corrupt if self._reel else 0)
+
+    def open(self) -> SourceInfo:
+        """Raises UsageError when the file is none that can be read, SourceError when no frame of it can be decoded."""
+        with self._lease.use():
+            self._start()
+            assert self._reel is not None and self._first is not None
+            stream = self._reel.stream
+            self._degrees, self._aspect = clockwise(self._first), pixel_aspect(stream)
+            self._fps = nominal_fps(stream)
+            width, height = round(self._first.width * self._aspect), self._first.height
+            self._size = (height, width) if self._degrees in (90, 270) else (width, height)
+            sound = str(self._path) if self._reel.container.streams.audio and not self._loop else None
+            return SourceInfo(self._path.name, *self._size, fps=self._fps, live=False, audio_from=sound)
+
+    def read(self, timeout: float) -> Frame | None:
+        """Never None: a file does not stall. The time limit is not used."""
+        with self._lease.use():
+            frame = self._following()
+            image = self._painter.paint(frame, self._degrees, self._aspect)
+            if (image.shape[1], image.shape[0]) != self._size:
+                self._say(f"'{self._path.name}' changes its frame size: those frames are fitted into {self._size[0]}x{self._size[1]}.")
+                image = letterbox(image, self._size)
+            seq, self._seq = self._seq, self._seq + 1
+            return Frame(seq, time.monotonic(), image, self._media_time(frame))
+
+    def close(self) -> None:
+        self._lease.close()
+
+    def _start(self) -> None:
+        """Open the file and decode its first frame."""
+        _check(self._path)
+        try:
+            self._reel = _Reel(self._path)
+        except av.error.FFmpegError as error:
+            why = (error.strerror or str(error)).lower()
+            raise UsageError(f"'{self._path}' is not a video that can be read ({why}): it may be damaged or cut short.") from error
+        self._frames = self._reel.frames()
+        self._first = next(self._frames, None)
+        if self._first is None:
+            raise SourceError(f"'{self._path}' holds no frame that can be decoded: it is empty or damaged, record or download it again.")
+
+    def _following(self) -> VideoFrame:
+        frame, self._first = self._first or next(self._frames, None), None
+        if frame is None and self._loop:
+            self._rewind()
+            frame, self._first = self._first, None
+        if frame is None:
+            self._finish()
+            raise EndOfStream
+        return frame
+
+    def _rewind(self) -> None:
+        self._offset = (self._last or 0.0) + 1 / self._fps
+        self._release()
+        self._start()
+
+    def _media_time(self, frame: VideoFrame) -> float:
+        """Strictly increasing, also where the file's own times are missing or run backwards."""
+        after = None if self._last is None else self._last + 1 / self._fps
+        start = self._reel.start if self._reel else 0.0
+        moment = after or 0.0 if frame.time is None else frame.time - start + self._offset
+        if self._last is not None and after is not None and moment <= self._last:
+            moment = after
+        self._last = moment
+        return moment
+
+    def _finish(self) -> None:
+        if self.corrupt:
+            self._say(f"'{self._path.name}' is damaged: {self.corrupt} of its packets could not be decoded and were left out.")
+
+    def _say(self, sentence: str) -> None:
+        if sentence not in self._said:
+            self._said.add(sentence)
+            log.warning(sentence)
+
+    def _release(self) -> None:
+        if self._reel is None:
+            return
+        self._corrupt += self._reel.corrupt
+        with suppress(av.error.FFmpegError):
+            self._reel.container.close()
+        self._reel = None
+        self._frames, self._first = iter(()), None
+
+
+def _check(path: Path) -> None:
+    if not path.exists():
+        raise UsageError(f"there is no file '{path}': check the name and the folder.")
+    if path.is_dir():
+        raise UsageError(f"'{path}' is a folder: give a video file in it.")
+    if not os.access(path, os.R_OK):
+        raise UsageError(f"'{path}' may not be read: change its permissions.")
+    if path.stat().st_size == 0:
+        raise UsageError(f"'{path}' is an empty file: record or download it again.")
