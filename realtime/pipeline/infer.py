@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from time import perf_counter
 from typing import Protocol
 
@@ -30,7 +30,7 @@ class Tracked(Protocol):
     @property
     def reason(self) -> str: ...
     @property
-    def detected(self) -> bool: ...
+    def last_box(self) -> Box | None: ...
     @property
     def times(self) -> dict[str, float]: ...
 
@@ -48,7 +48,6 @@ class Infer:
         swapper: Swapper,
         identities: Sequence[Identity],
         controls: Controls,
-        on_swap: Callable[[], None] = lambda: None,
     ) -> None:
         if not identities:
             raise ValueError("expected at least one identity to swap in, got none")
@@ -56,14 +55,12 @@ class Infer:
         self._swapper = swapper
         self._identities = identities
         self._controls = controls
-        self._on_first_swap = on_swap
         self._source = -1
         self._track: int | None = None
         self._swapped_once = False
         self._last: Box | None = None
         self._seen_at = 0.0
         self._failing_since: float | None = None
-        self.detections = 0
 
     def __call__(self, frame: Frame) -> Verdict:
         start = perf_counter()
@@ -77,7 +74,6 @@ class Infer:
 
     def _decide(self, frame: Frame) -> Verdict:
         tracked = self._tracker.track(frame.image, frame.captured_at)
-        self.detections += tracked.detected
         times = dict(tracked.times)
         if tracked.face is None:
             return self._lost(frame, tracked, times)
@@ -107,13 +103,12 @@ class Infer:
             self._source = wanted
 
     def _swapped(self, frame: Frame, patch: Patch, reason: str, times: dict[str, float]) -> Verdict:
-        if not self._swapped_once:
-            self._swapped_once = True
-            self._on_first_swap()
+        self._swapped_once = True
         return Verdict(frame, State.SWAPPED, (patch,), reason=reason, times=times)
 
     def _lost(self, frame: Frame, tracked: Tracked, times: dict[str, float]) -> Verdict:
         self._forget()
+        self._last = tracked.last_box or self._last
         state = State.PAUSED if self._controls.paused else self._gone()
         return Verdict(frame, state, hide=self._hidden(frame), reason=tracked.reason, times=times)
 

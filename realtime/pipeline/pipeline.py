@@ -58,6 +58,7 @@ class Pipeline:
         telemetry: Telemetry | None = None,
         controls: Controls | None = None,
         frame_log: FrameLog | None = None,
+        on_open: Callable[[SourceInfo], None] = lambda info: None,
         on_tick: Callable[[], None] = lambda: None,
         on_still: Callable[[OutputFrame], None] = lambda frame: None,
         limits: Limits | None = None,
@@ -69,6 +70,7 @@ class Pipeline:
         self.telemetry = telemetry or Telemetry()
         self.controls = controls or Controls()
         self._frame_log = frame_log
+        self._on_open = on_open
         self._on_tick = on_tick
         self._on_still = on_still
         self._limits = limits or Limits()
@@ -94,12 +96,13 @@ class Pipeline:
         Source and sinks are opened here and closed whatever happens.
         """
         self.telemetry.started_at = self.telemetry.started_at or monotonic()
-        with ExitStack() as cleanup:
+        with _Closing() as closing, ExitStack() as cleanup:
             cleanup.callback(self._source.close)
             self._info = info = self._source.open()
+            self._on_open(info)
             stream = StreamFormat(info.width // 2 * 2, info.height // 2 * 2, info.fps, info.live)
             for sink in self._sinks:
-                cleanup.callback(_closed, sink)
+                cleanup.callback(closing.close, sink)
                 sink.open(stream)
             self._prepare(stream)
             with _Stages(self._stages, self._shut) as stages:
@@ -238,9 +241,22 @@ class _Stages:
                 raise stage.error
 
 
-def _closed(sink: Sink) -> None:
-    """Close one sink; a failure must not keep the others from being closed."""
-    try:
-        sink.close()
-    except Exception as error:
-        log.error("%s could not be closed: %s", sink.name, error)
+class _Closing:
+    """Closes sinks; a failure keeps none of the others from being closed, and is raised at the end unless something else already is."""
+
+    def __init__(self) -> None:
+        self._failure: Exception | None = None
+
+    def close(self, sink: Sink) -> None:
+        try:
+            sink.close()
+        except Exception as error:
+            log.error("%s could not be closed: %s", sink.name, error)
+            self._failure = self._failure or error
+
+    def __enter__(self) -> _Closing:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if error is None and self._failure is not None:
+            raise self._failure

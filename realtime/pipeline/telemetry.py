@@ -65,6 +65,7 @@ class Telemetry:
         """Note a frame handed to every sink at `now`, `blend_seconds` after the blend stage took it up."""
         self.frames_out += 1
         self.states[verdict.state] += 1
+        self.detections += "detect" in verdict.times
         self.age.add(now - verdict.frame.captured_at)
         self.stages["blend"].add(blend_seconds)
         self.stages["infer"].add(verdict.times.get("infer", 0.0))

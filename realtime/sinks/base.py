@@ -19,6 +19,10 @@ class Sink(Protocol):
     def steady(self) -> bool:
         """True when the reader expects frames at a steady rate (a virtual camera): the pipeline repeats the last one if none is new."""
 
+    @property
+    def reads_image(self) -> bool:
+        """True when the sink shows or keeps `OutputFrame.image`, which then is marked too; False when it only takes `i420`."""
+
     def open(self, stream: StreamFormat) -> None:
         """Raises SinkError, or UsageError, with the cure in the sentence."""
 

@@ -48,7 +48,7 @@ class Told:
 
     face: Face | None
     reason: str = ""
-    detected: bool = False
+    last_box: Box | None = None
     times: dict[str, float] = field(default_factory=dict)
 
 
@@ -64,7 +64,7 @@ class ScriptedTracker:
         self._next += 1
         if isinstance(step, Exception):
             raise step
-        return Told(step, "scripted", detected=step is None)
+        return Told(step, "scripted")
 
 
 @dataclass(frozen=True)

@@ -160,6 +160,17 @@ def test_a_sink_that_cannot_open_closes_what_was_open():
     assert good.closed and feed.closed
 
 
+def test_a_sink_that_cannot_finish_its_file_is_an_error():
+    sink, good = ScriptedSink(), MemorySink()
+
+    def close():
+        raise SinkError("the disk is full")
+
+    sink.close = close
+    assert isinstance(run(build(script(3), [good, sink], live=False)), SinkError)
+    assert good.closed
+
+
 def test_a_source_that_cannot_open_is_an_error_before_any_sink_opens():
     sink = ScriptedSink()
     error = run(build(source([], open_error=SourceError("no camera")), [sink]))

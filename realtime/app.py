@@ -1,0 +1,253 @@
+"""From settings to a run. The only module that names concrete classes."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import cv2
+import psutil
+
+from realtime.backends.base import Session
+from realtime.backends.select import open_session
+from realtime.config import Settings
+from realtime.errors import SinkError, UsageError
+from realtime.models.base import Detector, Identity, Landmarker, Recogniser, Swapper
+from realtime.models.detectors.yunet import YuNet
+from realtime.models.landmarks.mesh import MeshLandmarker
+from realtime.models.recognisers.sface import SFace
+from realtime.models.store import ModelStore, Progress
+from realtime.models.swappers.mesh import MeshSwapper
+from realtime.photos import load_source
+from realtime.pipeline.controls import Controls
+from realtime.pipeline.finish import Finisher, OnLost
+from realtime.pipeline.infer import Infer
+from realtime.pipeline.pipeline import Limits, Pipeline
+from realtime.pipeline.telemetry import FrameLog, Telemetry
+from realtime.profiles import PROFILES
+from realtime.sinks.base import Sink
+from realtime.sinks.commands import Command, KeyCommand
+from realtime.sinks.image import save_still
+from realtime.sinks.select import open_output
+from realtime.sinks.window import WindowSink
+from realtime.sources.base import Source, SourceInfo
+from realtime.sources.select import open_input
+from realtime.sources.transform import Transformed
+from realtime.tracking import Tracker, TrackerSettings
+from realtime.trust.badge import Badge
+from realtime.trust.watermark import Marker
+from realtime.types import OutputFrame
+
+log = logging.getLogger(__name__)
+
+Notify = Callable[[str], None]
+"""Tells the user one sentence."""
+
+MESH = "mesh"
+SFACE = "sface"
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The loaded networks of a run."""
+
+    detector: Detector
+    landmarker: Landmarker
+    recogniser: Recogniser | None
+    swapper: Swapper
+    roles: dict[str, dict[str, str]]
+    """Role -> {"model": ..., "backend": ...}, for the report."""
+
+
+def store() -> ModelStore:
+    """The store of this user, or the folder that REALTIME_MODELS names."""
+    folder = os.environ.get("REALTIME_MODELS")
+    return ModelStore(Path(folder)) if folder else ModelStore()
+
+
+def needed(settings: Settings) -> tuple[str, ...]:
+    """Names of the catalogue's models that a run with these settings loads."""
+    profile = PROFILES[settings.profile]
+    return (profile.detector, MESH, *((SFACE,) if profile.identify else ()))
+
+
+def load_models(settings: Settings, models: ModelStore, cleanup: ExitStack) -> Models:
+    """Open every network on its backend; `cleanup` closes them. The models must be in the store."""
+    profile = PROFILES[settings.profile]
+
+    def opened(name: str) -> Session:
+        return cleanup.enter_context(open_session(models.path(name), settings.backend, cache=models.folder / "compiled"))
+
+    detector, mesh = opened(profile.detector), opened(MESH)
+    recogniser = opened(SFACE) if profile.identify else None
+    swapper = MeshSwapper()
+    swapper.warm_up()
+    roles = {
+        "detector": {"model": profile.detector, "backend": detector.backend},
+        "landmarker": {"model": MESH, "backend": mesh.backend},
+        "swapper": {"model": swapper.name, "backend": "cpu"},
+    }
+    if recogniser is not None:
+        roles["recogniser"] = {"model": SFACE, "backend": recogniser.backend}
+    yunet = YuNet(detector, score=settings.score, min_face=settings.min_face)
+    return Models(yunet, MeshLandmarker(mesh), SFace(recogniser) if recogniser else None, swapper, roles)
+
+
+def fit_sources(settings: Settings, models: Models, notify: Notify) -> list[Identity]:
+    """Read and fit each person's photos, in the order of the digit keys. Raises UsageError when a photo cannot be used."""
+    identities = []
+    for paths in settings.sources:
+        source = load_source(paths, models.detector, models.landmarker)
+        for note in source.notes:
+            notify(note)
+        identities.append(models.swapper.fit(source.photos))
+    return identities
+
+
+class App:
+    """One run. `telemetry` can be looked at afterwards."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        notify: Notify = log.info,
+        progress: Progress | None = None,
+        extra_sinks: Sequence[Sink] = (),
+    ) -> None:
+        self._settings = settings
+        self._notify = notify
+        self._progress = progress
+        self._extra_sinks = extra_sinks
+        self.telemetry = Telemetry()
+        self.controls = Controls()
+        self.controls.mirrored = settings.mirror
+
+    def run(self) -> dict[str, Any]:
+        """Fetch what is missing, run to the end, and give the report (also written to `--report`). Raises RealtimeError."""
+        settings = self._settings
+        cv2.setNumThreads(1)  # the stages are the parallelism; OpenCV's own pool only adds hand-overs to operations this small
+        self.telemetry.started_at = _process_start()
+        self._warn()
+        with ExitStack() as cleanup:
+            models = self._models(cleanup)
+            identities = fit_sources(settings, models, self._notify)
+            source = self._source()
+            sinks = [*(open_output(text) for text in settings.outputs), *self._extra_sinks]
+            frame_log = cleanup.enter_context(FrameLog(settings.frame_log)) if settings.frame_log else None
+            pipeline = self._pipeline(models, identities, source, sinks, frame_log)
+            begun = time.monotonic()
+            try:
+                pipeline.run()
+            finally:
+                report = self.telemetry.report(pipeline.dropped, time.monotonic() - begun, models.roles)
+                self._write_report(report)
+            return report
+
+    def _warn(self) -> None:
+        if self._settings.on_lost == "pass":
+            self._notify("--on-lost pass: your own face is shown, unswapped, whenever it cannot be followed")
+
+    def _models(self, cleanup: ExitStack) -> Models:
+        models = store()
+        models.ensure(needed(self._settings), self._progress)
+        return load_models(self._settings, models, cleanup)
+
+    def _source(self) -> Transformed:
+        settings = self._settings
+        source: Source = open_input(settings.input, size=settings.size, fps=settings.fps)
+        return Transformed(source, mirror=settings.mirror, rotate=settings.rotate, size=settings.size)
+
+    def _pipeline(
+        self, models: Models, identities: Sequence[Identity], source: Transformed, sinks: Sequence[Sink], frame_log: FrameLog | None
+    ) -> Pipeline:
+        settings = self._settings
+        tracker = Tracker(models.detector, models.landmarker, models.recogniser, tracking(settings))
+        windows = [sink for sink in sinks if isinstance(sink, WindowSink)]
+        pipeline = Pipeline(
+            source,
+            Infer(tracker, models.swapper, identities, self.controls),
+            lambda width, height: finisher(settings, width, height, sinks),
+            sinks,
+            telemetry=self.telemetry,
+            controls=self.controls,
+            frame_log=frame_log,
+            on_open=self._opened,
+            on_tick=lambda: self._obey(windows, source, pipeline.stop),
+            on_still=self._save_still,
+            limits=Limits(settings.frames, settings.seconds),
+        )
+        return pipeline
+
+    def _opened(self, info: SourceInfo) -> None:
+        if info.note:
+            self._notify(info.note)
+        if info.live:
+            self._notify(f"{info.name}: {info.width}x{info.height} at {info.fps:g} fps to {', '.join(self._settings.outputs)}; Ctrl-C ends")
+
+    def _obey(self, windows: Sequence[WindowSink], source: Transformed, stop: Callable[[], None]) -> None:
+        """Show what is new in the windows and carry out the keys pressed there."""
+        for window in windows:
+            for command in window.pump():
+                self._carry_out(command, source, stop)
+
+    def _carry_out(self, pressed: KeyCommand, source: Transformed, stop: Callable[[], None]) -> None:
+        controls = self.controls
+        if pressed.command is Command.QUIT:
+            stop()
+        elif pressed.command is Command.PAUSE:
+            controls.paused = not controls.paused
+        elif pressed.command is Command.MIRROR:
+            source.set_mirror(not source.mirror)
+        elif pressed.command is Command.STILL:
+            controls.still_wanted = True
+        elif pressed.command is Command.SOURCE:
+            controls.source = pressed.number - 1
+
+    def _save_still(self, frame: OutputFrame) -> None:
+        """A still that cannot be saved is a sentence, not the end of the run."""
+        try:
+            self._notify(f"saved {save_still(frame, Path.cwd())}")
+        except SinkError as error:
+            self._notify(str(error))
+
+    def _write_report(self, report: dict[str, Any]) -> None:
+        path = self._settings.report
+        if path is None:
+            return
+        try:
+            path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"cannot write the report {path}: {error.strerror}; choose a folder you may write to") from error
+
+
+def tracking(settings: Settings) -> TrackerSettings:
+    profile = PROFILES[settings.profile]
+    return TrackerSettings(score=settings.score, min_face=settings.min_face, detect_every=profile.detect_every)
+
+
+def finisher(settings: Settings, width: int, height: int, sinks: Sequence[Sink]) -> Finisher:
+    """Every frame is marked; only the visible badge can be turned off."""
+    badge = None if settings.badge == "off" else Badge(width, height, settings.badge)
+    return Finisher(width, height, on_lost(settings), Marker(width, height), badge, any(sink.reads_image for sink in sinks))
+
+
+def on_lost(settings: Settings) -> OnLost:
+    return cast(OnLost, settings.on_lost)  # config has checked it against the same three words
+
+
+def _process_start() -> float:
+    """When this process was started, on the monotonic clock: start-up time is what the user waits for."""
+    return time.monotonic() - (time.time() - psutil.Process().create_time())
+
+
+def run(settings: Settings, *, notify: Notify = log.info, progress: Progress | None = None) -> dict[str, Any]:
+    """Run once with these settings; the report's keys are those of `Telemetry.report`."""
+    return App(settings, notify=notify, progress=progress).run()

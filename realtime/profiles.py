@@ -1,0 +1,27 @@
+"""What a profile means: nothing but defaults, each of which an option or a setting can override."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    detector: str
+    """Name of the detector in the catalogue."""
+    detect_every: float
+    """Seconds between two looks for a more prominent face while one is followed."""
+    identify: bool
+    """Whether a face taken up after a loss must be the person followed before."""
+
+
+PROFILES: Mapping[str, Profile] = MappingProxyType(
+    {
+        "fast": Profile("yunet_320", 2.0, identify=True),
+        "quality": Profile("yunet_640", 1.0, identify=True),
+        # No recogniser: saves its 40 MB and the look at a face after each loss, for boards with little memory.
+        "light": Profile("yunet_320", 4.0, identify=False),
+    }
+)
