@@ -1,0 +1,44 @@
+"""Small compiled helpers shared by the kernels. Everything is float32: these run for every vertex of every frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+from numba import njit
+
+from realtime.types import Array
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+kernel: Callable[[F], F] = partial(njit, cache=True, nogil=True, fastmath=True, error_model="numpy")
+"""Compiled on first use, kept in the cache next to the source (or in the user's cache folder), free of the interpreter lock."""
+
+
+@kernel
+def ramp(low: float, high: float, x: float) -> Any:
+    """Smooth step: 0 up to `low`, 1 from `high` on (reversed when low > high)."""
+    t = np.float32((x - low) / (high - low))
+    t = min(max(t, np.float32(0.0)), np.float32(1.0))
+    return t * t * (np.float32(3.0) - np.float32(2.0) * t)
+
+
+@kernel
+def neighbour_mean(links: Any, values: Array, out: Array) -> None:
+    """out[v] = the mean of `values` over the neighbours of v; (V,) float32 both."""
+    for v in range(len(values)):
+        total = np.float32(0.0)
+        for j in range(links.start[v], links.start[v + 1]):
+            total += values[links.target[j]]
+        out[v] = total / np.float32(links.start[v + 1] - links.start[v])
+
+
+@kernel
+def spread(links: Any, values: Array, spare: Array, steps: int) -> None:
+    """`steps` rounds of half own value, half the neighbours' mean, in place."""
+    for _ in range(steps):
+        neighbour_mean(links, values, spare)
+        for v in range(len(values)):
+            values[v] = np.float32(0.5) * (values[v] + spare[v])

@@ -1,0 +1,74 @@
+"""Which vertices are hidden: a hand, a cup, hair or a brim, told by colours that the face has not shown before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from realtime.types import Array
+from realtime.vision.mesh.maths import kernel, neighbour_mean, ramp, spread
+
+
+@kernel
+def hair_cover(links: Any, hairline: Array, likeness: Array, out: Array) -> None:
+    """Vertices of the forehead and temples whose colour is no skin's. likeness: (V,) 1 where the colour fits the skin."""
+    near = np.empty_like(out)
+    for v in range(len(out)):
+        out[v] = hairline[v] * (np.float32(1.0) - likeness[v])
+    neighbour_mean(links, out, near)
+    for v in range(len(out)):
+        out[v] = ramp(0.35, 0.75, np.float32(0.5) * (out[v] + near[v]))
+
+
+@kernel
+def surprise(links: Any, residual: Array, mean: Array, variance: Array, out: Array) -> None:
+    """How far each vertex's colour is from its own past, in standard deviations, smoothed over the mesh.
+
+    Brows, lids and lips change colour when the landmarks shift a little: their contrast to the neighbours is added to the variance.
+    """
+    count = len(out)
+    grey, squares, near, near_squares = np.empty_like(out), np.empty_like(out), np.empty_like(out), np.empty_like(out)
+    for v in range(count):
+        grey[v] = (mean[v, 0] + mean[v, 1] + mean[v, 2]) / np.float32(3.0)
+        squares[v] = grey[v] * grey[v]
+    neighbour_mean(links, grey, near)
+    neighbour_mean(links, squares, near_squares)
+    for v in range(count):
+        contrast = max(near_squares[v] - near[v] * near[v], np.float32(0.0))
+        out[v] = np.sqrt(_distance(residual, mean, v) / (variance[v] + np.float32(30.0) + np.float32(0.6) * contrast))
+    neighbour_mean(links, out, near)
+    for v in range(count):
+        out[v] = np.float32(0.4) * out[v] + np.float32(0.6) * near[v]
+
+
+@kernel
+def _distance(residual: Array, mean: Array, v: int) -> Any:
+    """Mean squared difference over the three channels."""
+    b, g, r = residual[v, 0] - mean[v, 0], residual[v, 1] - mean[v, 1], residual[v, 2] - mean[v, 2]
+    return (b * b + g * g + r * r) / np.float32(3.0)
+
+
+@kernel
+def update_occlusion(links: Any, hair: Array, residual: Array, history: Any) -> None:
+    """Advance `history.hidden`, `history.mean` and `history.variance` by one frame. residual: (V, 3) levels beside the light fit.
+
+    Hidden areas are closed and grown by one or two rings; they open slower than they close; only what is visible is learned.
+    """
+    count = len(hair)
+    fresh, spare = np.empty(count, np.float32), np.empty(count, np.float32)
+    surprise(links, residual, history.mean, history.variance, fresh)
+    for v in range(count):
+        fresh[v] = ramp(1.3, 2.3, fresh[v])
+    spread(links, fresh, spare, 4)
+    history.age[0] += np.float32(1.0)
+    pace = max(np.float32(1.0) / history.age[0], np.float32(0.05))
+    for v in range(count):
+        new, before = ramp(0.15, 0.5, fresh[v]), history.hidden[v]
+        learn = max(pace * ramp(0.3, 0.05, max(new, before - hair[v])), np.float32(0.002))
+        wanted = max(hair[v], new)
+        history.hidden[v] = before + (np.float32(0.6) if wanted > before else np.float32(0.3)) * (wanted - before)
+        error = _distance(residual, history.mean, v)
+        for c in range(3):
+            history.mean[v, c] += learn * (residual[v, c] - history.mean[v, c])
+        history.variance[v] += learn * (min(error, np.float32(4.0) * history.variance[v] + np.float32(60.0)) - history.variance[v])

@@ -1,0 +1,196 @@
+"""The mesh on a coarse grid: which triangle each node sees, and every attribute there."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from realtime.types import Array
+from realtime.vision.mesh.maths import kernel, ramp
+
+CHANNELS: Final = 6
+"""Attributes of a vertex and a node: u, v (0..1), offset in blue, green, red (levels), opacity (0..1)."""
+FAR: Final = np.float32(1e30)
+"""Finite, because fast maths may assume that no infinity occurs."""
+
+
+class Grid(NamedTuple):
+    """Nodes `step` pixels apart over the face's region; the top-left node is the region's top-left pixel."""
+
+    ids: Array
+    """(rows, columns) int32: 1 + the triangle seen, 0 nothing."""
+    depth: Array
+    """(rows, columns) float32, image z of what is seen."""
+    cover: Array
+    """(rows, columns) float32 scratch: soft silhouette."""
+    nodes: Array
+    """(rows, columns, CHANNELS) float32."""
+
+
+def new_grid(rows: int, columns: int) -> Grid:
+    single = np.float32
+    return Grid(
+        np.zeros((rows, columns), np.int32),
+        np.zeros((rows, columns), single),
+        np.zeros((rows, columns), single),
+        np.zeros((rows, columns, CHANNELS), single),
+    )
+
+
+@kernel
+def draw_grid(
+    points: Array, attributes: Array, triangles: Array, x0: float, y0: float, step: int, grid: Grid, limit: float, fill: int
+) -> None:
+    """Rasterise the mesh at the nodes.
+
+    points: (V, 3) landmarks in pixels; attributes: (V, CHANNELS); triangles: (T, 3), wound so that the face's front turns clockwise
+    on the screen; (x0, y0): pixel of the first node; limit: largest change of u or v between neighbouring nodes that is still one surface;
+    fill: nodes by which the attributes reach beyond the silhouette.
+    Back faces and slivers (nostrils, closed lips) are replaced by their neighbours; opacity falls to zero at the silhouette and where
+    the texture jumps (nose over cheek), so that the frame's own contour shows there.
+    """
+    planes = np.empty((len(triangles) + 1, 3 * CHANNELS), np.float32)
+    usable = np.zeros(len(triangles) + 1, np.bool_)
+    local = np.empty((len(points), 3), np.float32)
+    for v in range(len(points)):
+        local[v, 0] = (points[v, 0] - np.float32(x0)) / np.float32(step)
+        local[v, 1] = (points[v, 1] - np.float32(y0)) / np.float32(step)
+        local[v, 2] = points[v, 2]
+    grid.ids[:] = 0
+    grid.depth[:] = FAR
+    for t in range(len(triangles)):
+        usable[t + 1] = _plane(local, attributes, triangles[t], planes[t + 1], np.float32(limit))
+        _draw(local, triangles[t], t + 1, grid)
+    _soft_cover(grid)
+    _drop(grid.ids, usable)
+    for _ in range(fill):
+        _fill(grid.ids)
+    _evaluate(grid, planes)
+    _fade_jumps(grid, np.float32(limit))
+
+
+@kernel
+def _plane(points: Array, attributes: Array, triangle: Array, plane: Array, limit: np.float32) -> Any:
+    """Attributes as affine functions of the node: plane = [d/dx (C), d/dy (C), constant (C)]. False: turned away or a sliver."""
+    i, j, k = triangle[0], triangle[1], triangle[2]
+    ex, ey = points[j, 0] - points[i, 0], points[j, 1] - points[i, 1]
+    fx, fy = points[k, 0] - points[i, 0], points[k, 1] - points[i, 1]
+    determinant = ex * fy - ey * fx
+    if determinant > np.float32(-0.05):
+        return False
+    inverse = np.float32(1.0) / determinant
+    steep = np.float32(0.0)
+    for c in range(CHANNELS):
+        a, b = attributes[j, c] - attributes[i, c], attributes[k, c] - attributes[i, c]
+        dx, dy = (a * fy - b * ey) * inverse, (b * ex - a * fx) * inverse
+        plane[c], plane[CHANNELS + c] = dx, dy
+        plane[2 * CHANNELS + c] = attributes[i, c] - dx * points[i, 0] - dy * points[i, 1]
+        if c < 2:
+            steep = max(steep, abs(dx), abs(dy))
+    return steep < limit
+
+
+@kernel
+def _draw(points: Array, triangle: Array, label: int, grid: Grid) -> None:
+    """Depth-tested fill of one triangle; nodes on its edges count as inside."""
+    i, j, k = triangle[0], triangle[1], triangle[2]
+    ax, ay, bx, by, cx, cy = points[i, 0], points[i, 1], points[j, 0], points[j, 1], points[k, 0], points[k, 1]
+    area = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
+    if abs(area) < np.float32(1e-6):
+        return
+    rows, columns = grid.ids.shape
+    top, bottom = max(int(np.ceil(min(ay, by, cy))), 0), min(int(np.floor(max(ay, by, cy))), rows - 1)
+    first, last = max(int(np.ceil(min(ax, bx, cx))), 0), min(int(np.floor(max(ax, bx, cx))), columns - 1)
+    inverse = np.float32(1.0) / area
+    for y in range(top, bottom + 1):
+        for x in range(first, last + 1):
+            px, py = np.float32(x), np.float32(y)
+            wb = ((px - ax) * (cy - ay) - (py - ay) * (cx - ax)) * inverse
+            wc = ((bx - ax) * (py - ay) - (by - ay) * (px - ax)) * inverse
+            wa = np.float32(1.0) - wb - wc
+            if wa >= 0 and wb >= 0 and wc >= 0:
+                z = wa * points[i, 2] + wb * points[j, 2] + wc * points[k, 2]
+                if z < grid.depth[y, x]:
+                    grid.depth[y, x] = z
+                    grid.ids[y, x] = label
+
+
+@kernel
+def _soft_cover(grid: Grid) -> None:
+    """Covered nodes less one all round (beyond the grid counts as covered: the frame may cut the face), averaged over 3x3."""
+    rows, columns = grid.ids.shape
+    kept = np.empty((rows, columns), np.float32)
+    for y in range(rows):
+        for x in range(columns):
+            all_covered = np.float32(1.0)
+            for i in range(max(y - 1, 0), min(y + 2, rows)):
+                for j in range(max(x - 1, 0), min(x + 2, columns)):
+                    if grid.ids[i, j] == 0:
+                        all_covered = np.float32(0.0)
+            kept[y, x] = all_covered
+    for y in range(rows):
+        for x in range(columns):
+            total, count = np.float32(0.0), 0
+            for i in range(max(y - 1, 0), min(y + 2, rows)):
+                for j in range(max(x - 1, 0), min(x + 2, columns)):
+                    total += kept[i, j]
+                    count += 1
+            grid.cover[y, x] = total / np.float32(count)
+
+
+@kernel
+def _drop(ids: Array, usable: Array) -> None:
+    for y in range(ids.shape[0]):
+        for x in range(ids.shape[1]):
+            if not usable[ids[y, x]]:
+                ids[y, x] = 0
+
+
+@kernel
+def _fill(ids: Array) -> None:
+    """Give empty nodes a neighbour's triangle, whose planes then reach beyond its edges."""
+    before = ids.copy()
+    rows, columns = ids.shape
+    for y in range(rows):
+        for x in range(columns):
+            if before[y, x] == 0:
+                for i in range(max(y - 1, 0), min(y + 2, rows)):
+                    for j in range(max(x - 1, 0), min(x + 2, columns)):
+                        ids[y, x] = max(ids[y, x], before[i, j])
+
+
+@kernel
+def _evaluate(grid: Grid, planes: Array) -> None:
+    rows, columns = grid.ids.shape
+    for y in range(rows):
+        for x in range(columns):
+            plane = planes[grid.ids[y, x]]
+            if grid.ids[y, x] == 0:
+                grid.nodes[y, x, :] = np.float32(0.0)
+                continue
+            for c in range(CHANNELS):
+                grid.nodes[y, x, c] = plane[c] * np.float32(x) + plane[CHANNELS + c] * np.float32(y) + plane[2 * CHANNELS + c]
+            grid.nodes[y, x, CHANNELS - 1] *= grid.cover[y, x]
+
+
+@kernel
+def _fade_jumps(grid: Grid, limit: np.float32) -> None:
+    rows, columns = grid.ids.shape
+    for y in range(rows):
+        for x in range(columns):
+            a = grid.nodes[y, x, CHANNELS - 1]
+            if a > 0:
+                jump = max(_range(grid.nodes, y, x, 0), _range(grid.nodes, y, x, 1))
+                a *= np.float32(1.0) - ramp(0.4, 0.8, np.float32(0.5) * jump / limit)
+            grid.nodes[y, x, CHANNELS - 1] = min(max(a, np.float32(0.0)), np.float32(1.0))
+
+
+@kernel
+def _range(nodes: Any, y: int, x: int, channel: int) -> Any:
+    """Largest less smallest value among a node and its four neighbours."""
+    low = high = nodes[y, x, channel]
+    for i, j in ((y - 1, x), (y + 1, x), (y, x - 1), (y, x + 1)):
+        if 0 <= i < nodes.shape[0] and 0 <= j < nodes.shape[1]:
+            low, high = min(low, nodes[i, j, channel]), max(high, nodes[i, j, channel])
+    return high - low

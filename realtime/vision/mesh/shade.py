@@ -1,0 +1,251 @@
+"""One frame's vertex work in one compiled call: pose, light, occlusion, colour offsets, opacity."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from realtime.types import Array
+from realtime.vision.mesh import colour
+from realtime.vision.mesh.light import TERMS, fit_light, light_basis
+from realtime.vision.mesh.maths import kernel, ramp
+from realtime.vision.mesh.occlusion import hair_cover, update_occlusion
+from realtime.vision.mesh.pose import RIGID, fit_pose
+from realtime.vision.mesh.topology import Links, Topology
+
+MIDDLE_SHARE = np.float32(0.9)
+"""How much of the target's mid-frequency shading (cheeks, eye sockets) is taken over."""
+
+
+class Mesh(NamedTuple):
+    """The arrays of `Topology` that the kernels need; shapes and meaning as there."""
+
+    xyz: Array
+    normals: Array
+    dome: Array
+    uv: Array
+    skin: Array
+    hairline: Array
+    links: Links
+    blur: Array
+    rigid: Array
+
+
+class Source(NamedTuple):
+    """A fitted source person, per vertex. All float32 but `ring`."""
+
+    colour: Array
+    """(V, 3) BGR levels of the photo at the vertices."""
+    fit: Array
+    """(V, 3) its low-order light."""
+    mean: Array
+    """(3,) its skin level."""
+    weight: Array
+    """(V,) 1 where the photo shows what its light predicts: skin."""
+    alpha: Array
+    """(V,) opacity: the feather less what is hair or background in the photo."""
+    ring: Array
+    """(R,) int32: vertices in the feather, the boundary of the membrane."""
+    membrane: Array
+    """(V, R) harmonic interpolation from the ring to every vertex."""
+
+
+class History(NamedTuple):
+    """What is remembered of one face from frame to frame; changed in place. `age` 0: nothing yet."""
+
+    age: Array
+    """(1,) frames seen."""
+    light: Array
+    """(8, 3) coefficients, smoothed."""
+    mean: Array
+    """(V, 3) running mean of the residual beside the light fit."""
+    variance: Array
+    """(V,) its running variance, levels squared."""
+    hidden: Array
+    """(V,) 0..1 occlusion."""
+    rim: Array
+    """(V, 3) colour steps at the ring; the first R rows are in use."""
+    points: Array
+    """(V, 3) last landmarks."""
+
+
+class Shaded(NamedTuple):
+    """What `shade` writes."""
+
+    rotation: Array
+    """(3, 3) as in `fit_pose`."""
+    curve: Array
+    """(3, 256) tone curve, levels."""
+    offset: Array
+    """(V, 3) to be added after the tone curve, levels."""
+    alpha: Array
+    """(V,) 0..1."""
+
+
+def new_mesh(topology: Topology) -> Mesh:
+    t = topology
+    return Mesh(t.xyz, t.normals, t.dome, t.uv, t.skin, t.hairline, t.links, t.blur, RIGID)
+
+
+def new_history(count: int) -> History:
+    single = np.float32
+    return History(
+        np.zeros(1, single),
+        np.zeros((TERMS, 3), single),
+        np.zeros((count, 3), single),
+        np.zeros(count, single),
+        np.zeros(count, single),
+        np.zeros((count, 3), single),
+        np.zeros((count, 3), single),
+    )
+
+
+def new_shaded(count: int) -> Shaded:
+    single = np.float32
+    return Shaded(np.eye(3, dtype=single), np.zeros((3, 256), single), np.zeros((count, 3), single), np.zeros(count, single))
+
+
+@kernel
+def shade(image: Array, points: Array, mesh: Mesh, source: Source, history: History, out: Shaded) -> None:
+    """Work out light, occlusion, colour and opacity of every vertex for one frame.
+
+    image: BGR; points: (V, 3) landmarks in pixels. Updates `history`, fills `out`.
+    """
+    count = len(points)
+    size = _extent(points)
+    if history.age[0] > 0 and _jumped(points, history.points, size):
+        history.age[0] = np.float32(0.0)
+    first = history.age[0] == 0
+    history.points[:] = points
+    fit_pose(points, mesh.xyz, mesh.rigid, out.rotation)
+    normals = _rotated(mesh.normals, out.rotation)
+    front = _front(mesh.dome, out.rotation)
+    basis = np.empty((count, TERMS), np.float32)
+    light_basis(normals, basis)
+    target = np.empty((count, 3), np.float32)
+    colour.sample_colours(image, points, max(1, int(size * np.float32(0.0234))), target)
+    residual = np.empty((count, 3), np.float32)
+    likeness = np.empty(count, np.float32)
+    _target_light(target, basis, mesh.skin, front, history, first, residual, likeness)
+    _occlude(mesh, residual, likeness, history, first)
+    _offsets(mesh, source, target, residual, likeness, front, history, first, out)
+    for v in range(count):
+        out.alpha[v] = source.alpha[v] * front[v] * (np.float32(1.0) - history.hidden[v])
+
+
+@kernel
+def _extent(points: Array) -> Any:
+    """Longer side of the landmarks' bounding box, pixels."""
+    return max(points[:, 0].max() - points[:, 0].min(), points[:, 1].max() - points[:, 1].min())
+
+
+@kernel
+def _jumped(points: Array, before: Array, size: np.float32) -> Any:
+    """The mean landmark moved by more than 0.3 face sizes: not the same face, or a cut."""
+    total = np.float32(0.0)
+    for v in range(len(points)):
+        total += abs(points[v, 0] - before[v, 0]) + abs(points[v, 1] - before[v, 1])
+    return total > np.float32(0.6) * size * np.float32(len(points))
+
+
+@kernel
+def _rotated(vectors: Array, rotation: Array) -> Array:
+    out = np.empty_like(vectors)
+    for v in range(len(vectors)):
+        for j in range(3):
+            out[v, j] = vectors[v, 0] * rotation[0, j] + vectors[v, 1] * rotation[1, j] + vectors[v, 2] * rotation[2, j]
+    return out
+
+
+@kernel
+def _front(dome: Array, rotation: Array) -> Array:
+    """1 where the face turns towards the camera, fading to 0 at its outline."""
+    out = np.empty(len(dome), np.float32)
+    for v in range(len(dome)):
+        facing = dome[v, 0] * rotation[0, 2] + dome[v, 1] * rotation[1, 2] + dome[v, 2] * rotation[2, 2]
+        out[v] = ramp(0.05, 0.35, facing)
+    return out
+
+
+@kernel
+def _target_light(
+    target: Array, basis: Array, skin: Array, front: Array, history: History, first: bool, residual: Array, likeness: Array
+) -> None:
+    """The target's light into `history.light`, what it leaves unexplained into `residual`, how skin-like that is into `likeness`.
+
+    With a history the fit is to the colour less its running mean, so that a hand is a clear outlier.
+    """
+    count = len(target)
+    trust, usual = np.empty(count, np.float32), np.empty((count, 3), np.float32)
+    for v in range(count):
+        trust[v] = skin[v] * front[v] * (np.float32(1.0) if first else np.float32(1.0) - history.hidden[v])
+        for c in range(3):
+            usual[v, c] = target[v, c] - (np.float32(0.0) if first else history.mean[v, c])
+    light = np.empty((TERMS, 3), np.float32)
+    fit_light(usual, basis, trust, 14.0 if first else 9.0, light, residual)
+    keep = np.float32(0.0) if first else np.float32(0.5)
+    for i in range(TERMS):
+        for c in range(3):
+            history.light[i, c] = keep * history.light[i, c] + (np.float32(1.0) - keep) * light[i, c]
+    for v in range(count):
+        error = np.float32(0.0)
+        for c in range(3):
+            fit = np.float32(0.0)
+            for i in range(TERMS):
+                fit += basis[v, i] * history.light[i, c]
+            residual[v, c] = target[v, c] - fit
+            error += residual[v, c] * residual[v, c]
+        likeness[v] = np.exp(-error / np.float32(6 * 28.0 * 28.0))
+
+
+@kernel
+def _occlude(mesh: Mesh, residual: Array, likeness: Array, history: History, first: bool) -> None:
+    hair = np.empty(len(likeness), np.float32)
+    hair_cover(mesh.links, mesh.hairline, likeness, hair)
+    if not first:
+        update_occlusion(mesh.links, hair, residual, history)
+        return
+    history.age[0] = np.float32(1.0)
+    history.hidden[:] = hair
+    history.mean[:] = residual
+    history.variance[:] = np.float32(60.0)
+
+
+@kernel
+def _offsets(
+    mesh: Mesh, source: Source, target: Array, residual: Array, likeness: Array, front: Array, history: History, first: bool, out: Shaded
+) -> None:
+    """Tone curve, then the offsets: remaining low-order light, mid-frequency skin colour, and the steps at the border."""
+    count = len(target)
+    fit = target - residual
+    level = np.empty(3, np.float32)
+    colour.weighted_mean(fit, mesh.skin, level)
+    colour.tone_curve(source.mean, level, out.curve)
+    step, weight, seen = np.empty((count, 3), np.float32), np.empty(count, np.float32), np.empty(count, np.float32)
+    for v in range(count):
+        seen[v] = likeness[v] * source.weight[v] * front[v] * (np.float32(1.0) - history.hidden[v])
+        weight[v] = seen[v] * mesh.skin[v]
+        for c in range(3):
+            out.offset[v, c] = fit[v, c] - _toned(out.curve, c, source.fit[v, c])
+            left = target[v, c] - out.offset[v, c] - _toned(out.curve, c, source.colour[v, c])
+            step[v, c] = min(max(left, np.float32(-60.0)), np.float32(60.0))
+    middle = np.empty((count, 3), np.float32)
+    colour.blur_weighted(mesh.blur, step, weight, 0.06, middle)
+    for v in range(count):
+        for c in range(3):
+            middle[v, c] *= MIDDLE_SHARE
+            out.offset[v, c] += middle[v, c]
+    keep = np.float32(0.0) if first else np.float32(0.5)
+    for j in range(len(source.ring)):
+        v = source.ring[j]
+        for c in range(3):
+            rim = (step[v, c] - middle[v, c]) * np.sqrt(seen[v])
+            rim = min(max(rim, np.float32(-40.0)), np.float32(40.0))
+            history.rim[j, c] = keep * history.rim[j, c] + (np.float32(1.0) - keep) * rim
+    colour.add_membrane(source, history.rim[: len(source.ring)], out.offset)
+
+
+@kernel
+def _toned(curve: Array, channel: int, level: np.float32) -> Any:
+    return curve[channel, min(max(int(level + np.float32(0.5)), 0), 255)]
