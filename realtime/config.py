@@ -37,7 +37,7 @@ class Settings:
     mirror: bool = False
     rotate: int = 0
     """Degrees clockwise: 0, 90, 180 or 270."""
-    profile: str = "quality"
+    profile: str = "fast"
     on_lost: str = "hide"
     min_face: float = 40.0
     """Pixels: a face less wide than this is treated as absent."""
@@ -200,7 +200,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("fps", "fps", _PICTURE, "N", "frames a second to ask for", "a number from 1 to 240", _number(1, 240), shown_default="30 for cameras"),
     Option("mirror", "mirror", _PICTURE, "", "flip left and right, as in a mirror", "true or false", _flag),
     Option("rotate", "rotate", _PICTURE, "DEG", "turn clockwise by 0, 90, 180 or 270", "one of 0, 90, 180, 270", _degrees),
-    Option("profile", "profile", _SWAP, "NAME", "fast, quality or light", _one_of(PROFILES), _choice(*PROFILES), PROFILES),
+    Option("profile", "profile", _SWAP, "NAME", "fast, quality (finds smaller faces) or light (least memory)", _one_of(PROFILES), _choice(*PROFILES), PROFILES),
     Option("on-lost", "on_lost", _SWAP, "WHAT", "when the face is not found: hide it, freeze, or pass it unswapped",
            _one_of(ON_LOST), _choice(*ON_LOST), ON_LOST),
     Option("min-face", "min_face", _SWAP, "PX", "smallest face to swap, in pixels", "a number from 16 to 2000", _number(16, 2000)),

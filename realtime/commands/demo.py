@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from realtime.commands.machine import cores, cpu_name
-from realtime.commands.output import Parser, console, milliseconds, program
+from realtime.commands.output import FetchBar, Parser, console, milliseconds, notify, program
 from realtime.commands.run import end_on_signals
 from realtime.config import Settings, option, parse_value
 from realtime.errors import SinkError, UsageError
@@ -35,9 +35,9 @@ def main(argv: Sequence[str]) -> int:
     from realtime import app
 
     video = folder / "demo.mp4"
-    with tempfile.TemporaryDirectory(prefix="realtime-demo-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="realtime-demo-") as scratch, FetchBar() as bar:
         log = Path(scratch) / "frames.jsonl"
-        report = app.run(settings(video, log, seconds), console=console(stderr=True))
+        report = app.run(settings(video, log, seconds), notify=notify, progress=bar)
         rows = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
     write_results(folder, report, rows)
     print_table(folder, report)

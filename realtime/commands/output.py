@@ -59,6 +59,11 @@ def console(*, stderr: bool = False) -> Console:
     return plain if plain.is_terminal else Console(stderr=stderr, highlight=False, width=max(plain.width, 160))
 
 
+def notify(sentence: str) -> None:
+    """Tell the user something on stderr, where results on stdout are not disturbed."""
+    print(f"realtime: {sentence}", file=sys.stderr)
+
+
 def print_json(value: object) -> None:
     """Indented JSON on stdout, in ASCII: it survives every console encoding."""
     print(json.dumps(value, indent=2, default=str))

@@ -10,7 +10,7 @@ from typing import Any
 
 from realtime import __version__
 from realtime.cli import COMMANDS, set_log_level
-from realtime.commands.output import Parser, console, milliseconds, program
+from realtime.commands.output import FetchBar, Parser, milliseconds, notify, program
 from realtime.config import OPTIONS, Option, load_settings
 
 EXAMPLES = """examples:
@@ -30,7 +30,8 @@ def main(argv: Sequence[str]) -> int:
     from realtime import app
 
     end_on_signals()
-    report = app.run(settings, console=console(stderr=True))
+    with FetchBar() as bar:
+        report = app.run(settings, notify=notify, progress=bar)
     print(summary(report))
     return 0
 

@@ -1,0 +1,181 @@
+"""What the doctor looks at. Each check is a function that gives findings, and looks without changing anything."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from realtime import __version__
+from realtime.commands.machine import cores, cpu_features, cpu_name
+from realtime.commands.output import megabytes, program
+
+Status = Literal["ok", "note", "cure"]
+
+TESTED_PYTHONS = ((3, 11), (3, 13))
+NEEDED_DISK = 500e6
+"""Bytes: the wheels being fetched, the converted models and the compiled kernels, with room to spare."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    check: str
+    status: Status
+    """ok; note: the default swap runs without it; cure: the swap cannot run until it is mended."""
+    detail: str
+    """What was found and, unless it is ok, how to mend it."""
+
+
+Check = Callable[[], Iterator[Finding]]
+
+
+def examine() -> list[Finding]:
+    """Every check in turn. One that breaks is a finding too: the doctor is for machines on which things break."""
+    findings: list[Finding] = []
+    for name, check in CHECKS.items():
+        try:
+            findings.extend(check())
+        except Exception as error:
+            findings.append(Finding(name, "cure", f"this check failed ({type(error).__name__}: {error}): please report it"))
+    return findings
+
+
+def healthy(findings: list[Finding]) -> bool:
+    """Whether the default swap can run here."""
+    return all(finding.status != "cure" for finding in findings)
+
+
+def _python() -> Iterator[Finding]:
+    version = f"{platform.python_implementation()} {platform.python_version()} in {sys.prefix}"
+    low, high = TESTED_PYTHONS
+    if low <= sys.version_info[:2] <= high:
+        yield Finding("python", "ok", version)
+    else:
+        yield Finding("python", "note", f"{version}: tested with 3.{low[1]} to 3.{high[1]} only; use one of those if something fails")
+
+
+def _system() -> Iterator[Finding]:
+    import psutil
+
+    memory = psutil.virtual_memory()
+    found = f"realtime-faceswap {__version__} on {platform.platform()}, {memory.total / 2**30:.0f} GiB memory"
+    low = memory.available < 600e6
+    yield Finding("system", "note" if low else "ok", found + (", nearly all in use: close other programs" if low else ""))
+    count = cores()
+    few = "; the live swap wants two cores: expect dropped frames" if count < 2 else ""
+    yield Finding("cpu", "note" if few else "ok", f"{cpu_name()}, {count} cores, {' '.join(cpu_features()) or 'no vector extensions'}{few}")
+
+
+def _backends() -> Iterator[Finding]:
+    from realtime.backends.select import describe
+
+    found = describe()
+    any_usable = any(backend.usable for backend in found)
+    for backend in found:
+        detail = backend.version if backend.usable else backend.why
+        yield Finding(f"backend {backend.name}", "ok" if backend.usable else "note" if any_usable else "cure", detail)
+
+
+def _models() -> Iterator[Finding]:
+    from realtime.app import store
+    from realtime.models.catalog import DEFAULTS
+
+    models = store()
+    missing = [name for name in DEFAULTS if not models.has(name)]
+    if missing:
+        cure = f"{', '.join(missing)} not fetched yet: the first run does it, or {program()} models fetch (into {models.folder})"
+        yield Finding("models", "note", cure)
+    else:
+        yield Finding("models", "ok", f"{', '.join(DEFAULTS)} in {models.folder}")
+
+
+def _disk() -> Iterator[Finding]:
+    from realtime.app import store
+
+    folder = existing(store().folder)
+    free = shutil.disk_usage(folder).free
+    if not os.access(folder, os.W_OK):
+        yield Finding("disk", "cure", f"{folder} cannot be written: make it writable, or name another folder in REALTIME_MODELS")
+    elif free < NEEDED_DISK:
+        yield Finding("disk", "cure", f"{megabytes(free)} free in {folder}: free {megabytes(NEEDED_DISK)}, or name another folder in REALTIME_MODELS")
+    else:
+        yield Finding("disk", "ok", f"{free / 1e9:.0f} GB free in {folder}")
+
+
+def _kernels() -> Iterator[Finding]:
+    import numba
+
+    from realtime.vision import blend
+
+    cached = any((Path(blend.__file__).parent / "__pycache__").glob("*.nbi"))
+    state = "compiled and cached" if cached else "compiled on the first run (some seconds), then cached"
+    yield Finding("kernels", "ok", f"numba {numba.__version__}, {state}")
+
+
+def _video() -> Iterator[Finding]:
+    import av
+
+    found = [name for name in ("libx264", "libopenh264", "mpeg4", "aac", "libvpx-vp9") if name in av.codecs_available]
+    encoders = ", ".join(found)
+    if {"libx264", "libopenh264"} & set(found):
+        yield Finding("video files", "ok", f"PyAV {av.__version__} with {encoders}")
+    else:
+        yield Finding("video files", "note", f"PyAV {av.__version__} lacks H.264 ({encoders}): run pip install --force-reinstall --only-binary av av")
+
+
+def _cameras() -> Iterator[Finding]:
+    from realtime.sources.cameras import list_cameras
+
+    found = list_cameras()
+    for camera in found:
+        yield Finding("camera", "ok", f"{camera}, {camera.path}" if camera.path else str(camera))
+    if not found:
+        yield Finding("camera", "note", f"none found: plug one in{_camera_permission()}; without one use --input synthetic, a file or a stream")
+
+
+def _camera_permission(system: str = sys.platform) -> str:
+    """What else may hide a camera on this system."""
+    if system == "darwin":
+        return ", or allow this terminal in System Settings, Privacy & Security, Camera"
+    if system == "win32":
+        return ", or switch on Settings, Privacy, Camera, Let desktop apps access your camera"
+    return ", or join the group that owns /dev/video0 (sudo usermod -aG video $USER, then log in again)"
+
+
+def _virtual_cameras() -> Iterator[Finding]:
+    from realtime.sinks.virtualcam import diagnose
+
+    usable, sentence = diagnose()
+    yield Finding("virtual camera", "ok" if usable else "note", sentence)
+
+
+def _window() -> Iterator[Finding]:
+    headless = sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    if headless:
+        yield Finding("window", "note", "no display here: --output window works in a desktop session only; use virtualcam or a file")
+    else:
+        yield Finding("window", "ok", "there is a display for --output window")
+
+
+def existing(path: Path) -> Path:
+    """The folder, or the nearest one above it that exists."""
+    return next(each for each in (path, *path.absolute().parents) if each.exists())
+
+
+CHECKS: dict[str, Check] = {
+    "python": _python,
+    "system": _system,
+    "backends": _backends,
+    "models": _models,
+    "disk": _disk,
+    "kernels": _kernels,
+    "video files": _video,
+    "cameras": _cameras,
+    "virtual camera": _virtual_cameras,
+    "window": _window,
+}
