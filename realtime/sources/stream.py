@@ -19,7 +19,7 @@ from realtime.errors import SourceError
 from realtime.sources.base import EndOfStream, SourceInfo
 from realtime.sources.fit import letterbox
 from realtime.sources.sync import Drain, Managed, Newest, Stop
-from realtime.sources.video import Painter, clockwise, nominal_fps, pixel_aspect
+from realtime.sources.video import Painter, clockwise, nominal_fps, pixel_aspect, unplayable
 from realtime.types import Frame, Image
 
 log = logging.getLogger(__name__)
@@ -111,8 +111,9 @@ class StreamSource(Managed):
         except (av.error.FFmpegError, OSError) as error:
             return _reason(error)
         with closing(container):
-            if not container.streams.video:
-                return "it has no picture"
+            problem = unplayable(container)
+            if problem:
+                return f"it {problem}"
             try:
                 self._play(container, container.streams.video[0])
             except (av.error.FFmpegError, OSError) as error:

@@ -68,20 +68,28 @@ def nominal_fps(stream: VideoStream) -> float:
     return FALLBACK_FPS
 
 
+def unplayable(container: InputContainer) -> str:
+    """What keeps an opened container from being played, to follow its name; empty when nothing does."""
+    if not container.streams.video:
+        return "has no picture in it (sound only?)"
+    # PyAV's types do not know it: a stream whose codec is unknown (or whose header is cut short) has no context.
+    context: object = container.streams.video[0].codec_context
+    return "is damaged or in a format that is not known here" if context is None else ""
+
+
 class _Reel:
     """An opened container and the way through its frames."""
 
     def __init__(self, path: Path) -> None:
         self.corrupt = 0
         self.container: InputContainer = av.open(str(path), metadata_errors="replace")
-        if not self.container.streams.video:
+        problem = unplayable(self.container)
+        if problem:
             self.container.close()
-            raise UsageError(f"'{path}' has no picture in it (sound only?): give a video file.")
+            raise UsageError(f"'{path}' {problem}: give another video file.")
         self.stream = self.container.streams.video[0]
         self.stream.thread_type = "AUTO"
         self.stream.codec_context.thread_count = min(os.cpu_count() or 1, _DECODERS)
-        # Sound and picture share the container's clock: media times count from its start, not from the picture's.
-        self.start = (self.container.start_time or 0) / av.time_base
 
     def frames(self) -> Iterator[VideoFrame]:
         """Every frame that can be decoded; a broken packet is counted and left out."""
@@ -106,7 +114,7 @@ class _Reel:
 class FileSource(Managed):
     """Every frame of a video file in order, as fast as it is read.
 
-    media_time: seconds from the container's start (its `start_time`, the clock of the sound too), so a variable frame rate is kept.
+    media_time: the file's own presentation time, on the clock of its sound too, so a variable frame rate and lip sync are kept.
     Pictures are upright (display matrix) with square pixels; one of another size is letterboxed to the size announced.
     `loop` starts again at the end, for ever, the media time going on.
     """
@@ -184,17 +192,17 @@ class FileSource(Managed):
         return frame
 
     def _rewind(self) -> None:
-        self._offset = (self._last or 0.0) + 1 / self._fps
         self._release()
         self._start()
+        assert self._first is not None
+        self._offset = (self._last or 0.0) + 1 / self._fps - (self._first.time or 0.0)
 
     def _media_time(self, frame: VideoFrame) -> float:
         """Strictly increasing, also where the file's own times are missing or run backwards."""
-        after = None if self._last is None else self._last + 1 / self._fps
-        start = self._reel.start if self._reel else 0.0
-        moment = after or 0.0 if frame.time is None else frame.time - start + self._offset
-        if self._last is not None and after is not None and moment <= self._last:
-            moment = after
+        expected = 0.0 if self._last is None else self._last + 1 / self._fps
+        moment = expected if frame.time is None else frame.time + self._offset
+        if self._last is not None and moment <= self._last:
+            moment = expected
         self._last = moment
         return moment
 

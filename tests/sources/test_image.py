@@ -1,0 +1,34 @@
+"""A picture is one frame."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from realtime.errors import UsageError
+from realtime.sources.base import EndOfStream
+from realtime.sources.image import ImageSource
+from realtime.types import Image
+
+
+def test_one_frame_and_the_end() -> None:
+    def read(path: Path) -> Image:
+        return np.full((30, 40, 3), 9, np.uint8)
+
+    with ImageSource("me.png", read) as source:
+        info = source.open()
+        frame = source.read(1.0)
+        assert frame is not None and frame.image.shape == (30, 40, 3) and frame.media_time == 0.0
+        assert (info.name, info.width, info.height, info.live) == ("me.png", 40, 30, False)
+        with pytest.raises(EndOfStream):
+            source.read(1.0)
+
+
+def test_a_reader_that_refuses_is_heard() -> None:
+    def read(path: Path) -> Image:
+        raise UsageError("no such photo")
+
+    with pytest.raises(UsageError, match="no such photo"):
+        ImageSource("me.png", read).open()
