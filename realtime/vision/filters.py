@@ -16,6 +16,7 @@ from numba import njit
 from realtime.types import Floats
 
 _TAU = 2.0 * np.pi
+_FAST = {"reassoc", "contract", "arcp", "nsz"}  # not nnan or ninf: a bad number must stay visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ def _gain(cutoff, dt):  # type: ignore[no-untyped-def]
     return 1.0 / (1.0 + 1.0 / (_TAU * cutoff * dt))
 
 
-@njit("void(float32[:,::1], float32[:,::1], float32[:,::1], float64)", cache=True, nogil=True, fastmath={"reassoc", "contract", "arcp", "nsz"})
+@njit("void(float32[:,::1], float32[:,::1], float32[:,::1], float64)", cache=True, nogil=True, fastmath=_FAST)
 def _carry(points, state, carried, scale):  # type: ignore[no-untyped-def]
     """Write into `carried` the state moved by the affine map (3 x 3 and shift) that best takes it onto the points.
 
@@ -162,7 +163,7 @@ def _carry(points, state, carried, scale):  # type: ignore[no-untyped-def]
     " float64, float64, float64, float64, float64)",
     cache=True,
     nogil=True,
-    fastmath={"reassoc", "contract", "arcp", "nsz"},
+    fastmath=_FAST,
 )
 def _one_euro(points, state, carried, motion, change, size, dt, cut, beta, d_cut, shape_cut, shape_beta, shape_d_cut, jump):  # type: ignore[no-untyped-def]
     """One step: `points` and `state` become the smoothed mesh; False, with nothing changed, when the mesh has jumped.

@@ -1,0 +1,126 @@
+"""Following one face by its mesh, and telling a face from a mesh that has slipped off it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from realtime.models.base import Landmarker
+from realtime.types import Box, Detection, Floats, Image, Landmarks, Region
+from realtime.vision import geometry
+
+_STILL = 0.3
+"""Face sizes a second below which a motion is not carried on: network noise must not shake the crop."""
+_REACH = 0.35
+"""Face sizes that a prediction may move the crop at most; its margin of a quarter face covers the rest."""
+_STALE = 0.25
+"""Seconds after which a velocity says nothing about where the face is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """No usable face, and why in a few words."""
+
+    reason: str
+
+
+def inside(box: Box, image: Image) -> float:
+    """Share of the box that lies in the image."""
+    height, width = image.shape[:2]
+    across, down = min(box.x1, width) - max(box.x0, 0.0), min(box.y1, height) - max(box.y0, 0.0)
+    return max(across, 0.0) * max(down, 0.0) / box.area if box.area > 0 else 0.0
+
+
+def clipped(box: Box, image: Image) -> Box:
+    """The box within the image, at least one pixel each way."""
+    height, width = image.shape[:2]
+    x0, y0 = min(max(box.x0, 0.0), width - 1.0), min(max(box.y0, 0.0), height - 1.0)
+    return Box(x0, y0, max(min(box.x1, float(width)), x0 + 1), max(min(box.y1, float(height)), y0 + 1))
+
+
+def flaw(mesh: Landmarks, image: Image, presence: float) -> str:
+    """What speaks against this mesh being a face in the image; empty when nothing does."""
+    if not (math.isfinite(mesh.presence) and np.isfinite(mesh.points).all()):
+        return "not a number"
+    if mesh.presence < presence:
+        return f"presence {mesh.presence:.2f}"
+    box = geometry.bounds(mesh.points)
+    height, width = image.shape[:2]
+    x, y = box.centre
+    if inside(box, image) < 0.4 or not (0 <= x < width and 0 <= y < height):
+        return "out of frame"
+    return "" if _face_like(mesh.points, box) else "degenerate mesh"
+
+
+def _face_like(points: Floats, box: Box) -> bool:
+    """A face is neither a sliver nor folded up. The eye distance is taken in depth too, so that a profile passes."""
+    if min(box.width, box.height) < 4 or not 0.35 < box.width / box.height < 2.2:
+        return False
+    left, right = geometry.OUTER_EYE_CORNERS
+    return float(np.linalg.norm(points[right] - points[left])) > 0.15 * max(box.width, box.height)
+
+
+class Follower:
+    """Knows where the followed face's mesh was and where it is going."""
+
+    def __init__(self, landmarker: Landmarker, presence: float) -> None:
+        self._landmarker = landmarker
+        self._presence = presence
+        self._region: Region | None = None
+        self._at = 0.0
+        self._velocity = np.zeros(2)
+        self._centre = (0.0, 0.0)
+
+    def start(self, image: Image, detection: Detection) -> Landmarks | Miss:
+        """The mesh of a detected face, in two passes: the detector's points wander by up to a tenth of the eye distance."""
+        mesh = self._landmarker.landmarks(image, geometry.region_from_detection(detection))
+        # The first crop may be off, so its presence need not be high yet; but a mesh that is no face at all gives no second crop.
+        reason = flaw(mesh, image, self._presence / 2)
+        if reason:
+            return Miss(reason)
+        mesh = self._landmarker.landmarks(image, geometry.region_from_landmarks(mesh.points))
+        reason = flaw(mesh, image, self._presence)
+        return Miss(reason) if reason else mesh
+
+    def step(self, image: Image, at: float) -> Landmarks | Miss:
+        """The mesh in the next frame. Raises RuntimeError when nothing was kept before."""
+        if self._region is None:
+            raise RuntimeError("nothing to follow: keep a mesh first")
+        before = self._region
+        mesh = self._landmarker.landmarks(image, self._predicted(at))
+        reason = flaw(mesh, image, self._presence)
+        if not reason and not 0.6 < _side(mesh.points) / before.size < 1.7:
+            reason = "size jump"
+        return Miss(reason) if reason else mesh
+
+    def keep(self, points: Floats, raw: Box, at: float) -> None:
+        """Remember the mesh to look around next; `raw` is its box before smoothing, which lags least and so tells the speed best."""
+        x, y = raw.centre
+        if self._region is not None and 0 < at - self._at < _STALE:
+            moved = np.array([x - self._centre[0], y - self._centre[1]]) / (at - self._at)
+            self._velocity = 0.5 * self._velocity + 0.5 * moved
+        else:
+            self._velocity = np.zeros(2)
+        self._centre, self._at = (x, y), at
+        self._region = geometry.region_from_landmarks(points)
+
+    def forget(self) -> None:
+        self._region = None
+        self._velocity = np.zeros(2)
+
+    def _predicted(self, at: float) -> Region:
+        assert self._region is not None
+        region, size, dt = self._region, self._region.size / geometry.REGION_MARGIN, at - self._at
+        speed = float(np.hypot(*self._velocity)) / size
+        if speed <= _STILL or not 0 < dt < _STALE:
+            return region
+        reach = min((speed - _STILL) * dt, _REACH) * size / (speed * size)
+        shift = self._velocity * reach
+        return region._replace(x=region.x + float(shift[0]), y=region.y + float(shift[1]))
+
+
+def _side(points: Floats) -> float:
+    box = geometry.bounds(points)
+    return max(box.width, box.height) * geometry.REGION_MARGIN

@@ -1,0 +1,130 @@
+"""Who is being followed: a few embeddings of one person, taken while the face is steady."""
+
+from __future__ import annotations
+
+import math
+from enum import Enum, auto
+
+import numpy as np
+
+from realtime.models.base import Recogniser
+from realtime.types import Floats, Image
+from realtime.vision import geometry
+from realtime.vision.pose import turn
+
+STEADY = 0.3
+"""Seconds a face must be followed before it is enrolled."""
+_MOST = 4
+_NEW_POSE = 0.75
+"""Cosine below which another look at the same person is worth keeping: it shows a pose or light not seen yet."""
+
+_CLEARLY = 0.5
+"""Share of the same-person cosine below which a face is somebody else: a hand or bad light alone keeps it higher."""
+_CROWD = 7.0
+"""How many times as often identity is checked with several faces in view."""
+
+
+class Enrolment:
+    """The person followed. Compared by the best match over the embeddings kept, since one pose says little about another."""
+
+    def __init__(self, recogniser: Recogniser | None) -> None:
+        self._recogniser = recogniser
+        self._kept: list[Floats] = []
+
+    @property
+    def possible(self) -> bool:
+        return self._recogniser is not None
+
+    @property
+    def known(self) -> bool:
+        return bool(self._kept)
+
+    @property
+    def count(self) -> int:
+        return len(self._kept)
+
+    @property
+    def same_person(self) -> float:
+        return self._recogniser.same_person if self._recogniser is not None else 1.0
+
+    def look(self, image: Image, points: Floats, learn: bool) -> float:
+        """Cosine of the mesh (468, 3)'s face with the person enrolled; 1 when nobody is yet. NaN when the network gave nothing usable.
+
+        With `learn`, a face that is nobody else's is kept.
+        """
+        if self._recogniser is None:
+            return 1.0
+        embedding = self._recogniser.embed(image, geometry.five_points(points))
+        if not np.isfinite(embedding).all():
+            return float("nan")
+        cosine = max((float(kept @ embedding) for kept in self._kept), default=1.0)
+        if learn and self._welcome(cosine):
+            self._kept.append(embedding.copy())
+        return cosine
+
+    def clear(self) -> None:
+        self._kept.clear()
+
+    def _welcome(self, cosine: float) -> bool:
+        if len(self._kept) < 2:
+            return cosine >= self.same_person or not self._kept
+        return len(self._kept) < _MOST and self.same_person <= cosine < _NEW_POSE
+
+
+class Finding(Enum):
+    SAME = auto()
+    UNSURE = auto()
+    INTRUDER = auto()
+    """Taken up unchecked where the person was lost, and now seen to be somebody else."""
+    STRANGER = auto()
+    """Has been followed all along and is somebody else now: the mesh slipped over, or the picture was cut."""
+
+
+class Watch:
+    """When to look at the followed face's identity, and what the looks add up to."""
+
+    def __init__(self, every: float) -> None:
+        self._every = every
+        self.begin(-math.inf)
+
+    def begin(self, at: float, unproven: bool = False) -> None:
+        """A new track. `unproven`: it is only taken to be the same person, so look soon and judge strictly."""
+        self._doubts = 0
+        self._unproven = unproven
+        self.stranger_since: float | None = None
+        self.next_look = at if unproven else at + STEADY
+
+    def question(self, at: float) -> None:
+        """Something odd happened: look at the next chance."""
+        self._unproven = True
+        self.next_look = min(self.next_look, at)
+
+    def frontal_enough(self, points: Floats, at: float, known: bool) -> bool:
+        """Whether a look would tell anything; puts it off when not. A first look decides what all others are compared with."""
+        if abs(turn(geometry.five_points(points))) <= (0.35 if known else 0.25):
+            return True
+        self.next_look = at + 0.2
+        return False
+
+    def judge(self, cosine: float, same_person: float, at: float, again: float) -> Finding:
+        """Book a look. `again` is the time to the next one when all is well."""
+        if cosine >= same_person:
+            self._doubts, self._unproven, self.stranger_since = 0, False, None
+            self.next_look = at + again
+            return Finding.SAME
+        clearly = cosine < _CLEARLY * same_person
+        self.next_look = at + (0.5 if clearly else 1.0)
+        self._doubts += clearly
+        if clearly and self._unproven:
+            return Finding.INTRUDER
+        if self._doubts < 2:
+            return Finding.UNSURE
+        if self.stranger_since is None:
+            self.stranger_since = at
+        return Finding.STRANGER
+
+    def interval(self, count: int, crowd: bool) -> float:
+        """Time between looks: the second embedding soon, since one alone is a poor judge; and often among several people."""
+        if count < 2:
+            return min(2.0, self._every)
+        return self._every / (_CROWD if crowd else 1.0)
