@@ -21,6 +21,7 @@ class ScriptedSink(Closing):
     """
 
     name = "scripted"
+    reads_image = False
 
     def __init__(
         self,

@@ -24,6 +24,7 @@ class ImageSink(Closing):
     """
 
     steady = False
+    reads_image = True
 
     def __init__(self, path: Path) -> None:
         """Raises UsageError for a suffix that is no picture's."""

@@ -16,6 +16,7 @@ class MemorySink(Closing):
     """
 
     name = "memory"
+    reads_image = True
 
     def __init__(self, limit: int | None = None, *, steady: bool = False) -> None:
         self.steady = steady

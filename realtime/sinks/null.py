@@ -13,6 +13,7 @@ class NullSink(Closing):
 
     name = "null"
     steady = False
+    reads_image = False
 
     def __init__(self) -> None:
         self.count = 0

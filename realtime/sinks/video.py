@@ -50,7 +50,8 @@ CODINGS: dict[str, tuple[Coding, ...]] = {
 }
 """What is tried for each suffix, best first: a build of FFmpeg may lack some."""
 # A fragmented file is readable up to its last fragment however the run ends; the muxer turns it into a plain one when it is finished.
-_MUXER_OPTIONS = {".mp4": {"movflags": "+hybrid_fragmented"}, ".mov": {"movflags": "+hybrid_fragmented"}}
+_MOV_OPTIONS = {"movflags": "+hybrid_fragmented", "flush_packets": "1"}
+_MUXER_OPTIONS = {".mp4": _MOV_OPTIONS, ".mov": _MOV_OPTIONS}
 
 
 class VideoSink(Closing):
@@ -61,6 +62,7 @@ class VideoSink(Closing):
     """
 
     steady = False
+    reads_image = False
 
     def __init__(self, path: Path, audio_from: str | None = None) -> None:
         """`audio_from`: a file whose first sound track is taken along. Raises UsageError for a suffix that is no video's."""

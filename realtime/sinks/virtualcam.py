@@ -35,6 +35,7 @@ class VirtualCamSink(Closing):
     """
 
     steady = True
+    reads_image = False
 
     def __init__(self, device: str | None = None) -> None:
         self._wanted = device

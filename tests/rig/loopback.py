@@ -1,0 +1,307 @@
+"""The virtual camera sink on a real v4l2loopback device, read back by other programs. Not collected by pytest: see README.md.
+
+    python -m tests.rig.loopback [check ...] [--device /dev/video10]
+
+Closes with 'N passed, N failed' and exits with 1 on a failure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import cv2
+import numpy as np
+
+from realtime.errors import SinkError
+from realtime.sinks import v4l2
+from realtime.sinks.virtualcam import VirtualCamSink, diagnose, virtual_cameras
+from realtime.types import StreamFormat
+from tests.sinks.frames import colours_wrong_by, frame, number_of
+
+SIZES = ((640, 480), (1280, 720))
+FPS = 10.0
+"""Low, for an emulated machine."""
+TOLERANCE = 8
+"""Levels: 4:2:0 and two conversions of a flat colour."""
+
+Report = Callable[[str, bool, str], None]
+
+
+class Feeder:
+    """Sends numbered pictures from a thread of its own until it is left."""
+
+    def __init__(self, device: str, width: int, height: int) -> None:
+        self.sink = VirtualCamSink(device)
+        self.sink.open(StreamFormat(width, height, FPS, live=True))
+        self._frames = [frame(number, width, height) for number in range(16)]
+        self._stop = threading.Event()
+        self.error: Exception | None = None
+        self.sent = 0
+        self.sink.write(self._frames[0])
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._stop.wait(1 / FPS):
+            self.sent += 1
+            try:
+                self.sink.write(self._frames[self.sent % 16])
+            except SinkError as error:
+                self.error = error
+                return
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._stop.set()
+        self._thread.join()
+        self.sink.close()
+
+
+def run(*command: str, timeout: float = 60) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(command, capture_output=True, timeout=timeout, check=False)
+
+
+def by_v4l2_ctl(device: str, width: int, height: int, count: int = 3) -> list[Any]:
+    """Frames as the driver hands them out; empty when their size is not the expected one."""
+    with tempfile.TemporaryDirectory() as folder:
+        raw = Path(folder) / "raw"
+        run("v4l2-ctl", "-d", device, "--stream-mmap=3", f"--stream-count={count}", f"--stream-to={raw}")
+        data = np.fromfile(raw, np.uint8) if raw.exists() else np.empty(0, np.uint8)
+    if data.size != count * width * height * 3 // 2:
+        return []
+    return [cv2.cvtColor(planes, cv2.COLOR_YUV2BGR_I420) for planes in data.reshape(count, height * 3 // 2, width)]
+
+
+def by_ffmpeg(device: str, width: int, height: int, count: int = 3) -> list[Any]:
+    command = f"ffmpeg -nostdin -loglevel error -f v4l2 -i {device} -frames:v {count} -f rawvideo -pix_fmt bgr24 -"
+    data = np.frombuffer(run(*command.split()).stdout, np.uint8)
+    return list(data.reshape(count, height, width, 3)) if data.size == count * width * height * 3 else []
+
+
+def by_opencv(device: str, width: int, height: int, count: int = 5) -> list[Any]:
+    camera = cv2.VideoCapture(device, cv2.CAP_V4L2)
+    try:
+        images = [camera.read()[1] for _ in range(count)]
+    finally:
+        camera.release()
+    return [] if any(image is None or image.shape != (height, width, 3) for image in images) else images
+
+
+READERS = {"v4l2-ctl": by_v4l2_ctl, "ffmpeg": by_ffmpeg, "OpenCV": by_opencv}
+
+
+def right(images: list[Any]) -> tuple[bool, str]:
+    if not images:
+        return False, "nothing, or another size, was read"
+    worst = max(colours_wrong_by(image) for image in images)
+    return worst <= TOLERANCE, f"worst {worst} levels, numbers {[number_of(image) for image in images]}"
+
+
+def pixels(device: str, report: Report) -> None:
+    """Known pictures come out of three other programs with the right pixels."""
+    for width, height in SIZES:
+        with Feeder(device, width, height) as feeder:
+            for name, read in READERS.items():
+                report(f"pixels {width}x{height} {name}", *right(read(device, width, height)))
+        report(f"pixels {width}x{height} writes", feeder.error is None and feeder.sent > 0, f"{feeder.sent} sent, error {feeder.error}")
+
+
+def rounds(device: str, report: Report) -> None:
+    """Ten starts and stops in a row, the size changing, each one read back."""
+    for number in range(10):
+        width, height = SIZES[number % 2]
+        with Feeder(device, width, height):
+            report(f"round {number + 1} {width}x{height}", *right(by_v4l2_ctl(device, width, height, 1)))
+
+
+class OpenReader:
+    """Another program, OpenCV in a process of its own, that shows the camera, keeps it open and saves what it sees when asked."""
+
+    CODE = """
+import sys, cv2, numpy as np
+camera = cv2.VideoCapture(sys.argv[1], cv2.CAP_V4L2)
+print(camera.read()[0], flush=True)
+for line in sys.stdin:
+    for _ in range(6):  # past what was buffered
+        image = camera.read()[1]
+    np.save(line.strip(), np.zeros((0, 0, 3), np.uint8) if image is None else image)
+    print('saved', flush=True)
+"""
+
+    def __init__(self, device: str) -> None:
+        command = [sys.executable, "-c", self.CODE, device]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._ask, self._answer = self._process.stdin, self._process.stdout
+        self.started = self._answer.readline().strip() == "True"
+
+    def look(self) -> Any:
+        with tempfile.TemporaryDirectory() as folder:
+            print(f"{folder}/seen.npy", file=self._ask, flush=True)
+            self._answer.readline()
+            return np.load(f"{folder}/seen.npy")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._process.kill()
+        self._process.wait()
+
+
+def held(device: str, report: Report) -> None:
+    """A reader stays open across a restart: the same size goes on, another one is refused in a sentence and works once it closes."""
+    small, large = SIZES
+    with contextlib.ExitStack() as first:
+        first.enter_context(Feeder(device, *small))
+        with OpenReader(device) as reader:
+            report("held: the reader sees the first run", *right([reader.look()]))
+            first.close()
+            with Feeder(device, *small):
+                report("held: it sees the second run at the same size", *right([reader.look()]))
+            report("held: another size is a sentence, or right", *_refused(device, reader, *large))
+            with Feeder(device, *small):
+                report("held: the same size still works after that", *right([reader.look()]))
+    with Feeder(device, *large):
+        report("held: another size once the reader is gone", *right(by_v4l2_ctl(device, *large, 2)))
+
+
+def _refused(device: str, reader: OpenReader, width: int, height: int) -> tuple[bool, str]:
+    """True when opening fails with the sentence, or both the reader and a new one see the right picture: never garbage."""
+    try:
+        with Feeder(device, width, height):
+            ok, note = right([*by_v4l2_ctl(device, width, height, 2), reader.look()])
+            return ok, f"opened; {note}"
+    except SinkError as error:
+        text = str(error)
+        return "640x480" in text and "python" in text and "\n" not in text, text
+
+
+def killed(device: str, report: Report) -> None:
+    """A writer that is killed leaves a device that the next run can use."""
+    code = (
+        "import sys, time; from tests.rig.loopback import Feeder\n"
+        f"with Feeder({device!r}, 640, 480): print('on', flush=True); time.sleep(60)"
+    )
+    writer = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    assert writer.stdout is not None
+    writer.stdout.readline()
+    report("killed: a second run is told that the first has the camera", *_busy(device))
+    report("killed: the first run is not disturbed", *right(by_v4l2_ctl(device, 640, 480, 2)))
+    writer.send_signal(signal.SIGKILL)
+    writer.wait()
+    with Feeder(device, 1280, 720):
+        report("killed: the next run works", *right(by_v4l2_ctl(device, 1280, 720, 2)))
+
+
+def _busy(device: str) -> tuple[bool, str]:
+    try:
+        with VirtualCamSink(device) as sink:
+            sink.open(StreamFormat(640, 480, FPS, live=True))
+            return False, "it was opened twice"
+    except SinkError as error:
+        return "fed by" in str(error), str(error)
+
+
+def plain(device: str, report: Report) -> None:
+    """A device that another pyvirtualcam program has left unusable is mended at the next start."""
+    code = (
+        "import sys, numpy as np, pyvirtualcam\n"
+        f"with pyvirtualcam.Camera(640, 480, 30, device={device!r}, backend='v4l2loopback') as camera:\n"
+        "    camera.send(np.zeros((480, 640, 3), np.uint8)); print('on', flush=True); sys.stdin.read()"
+    )
+    other = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert other.stdout is not None
+    report("plain: it started", other.stdout.readline() == b"on\n", "")
+    report("plain: in use is told", *_busy(device))
+    other.communicate()
+    with Feeder(device, 640, 480):
+        report("plain: mended", *right(by_v4l2_ctl(device, 640, 480, 2)))
+
+
+def listing(device: str, report: Report) -> None:
+    """What doctor says."""
+    cameras = virtual_cameras()
+    report("listing: the device is listed", device in [camera.device for camera in cameras], str(cameras))
+    report("listing: diagnose", *diagnose())
+    label = next(camera.label for camera in cameras if camera.device == device)
+    for wanted in (label.lower(), device.removeprefix("/dev/video"), None):
+        with VirtualCamSink(wanted) as sink:
+            sink.open(StreamFormat(640, 480, FPS, live=True))
+            report(f"listing: found by {wanted!r}", sink.name.startswith("virtualcam:/dev/video"), sink.name)
+    wrongs = {"/dev/video99": "there is no device", "no such name": "there is no virtual camera", "/dev/null": "no video device"}
+    for wrong, words in wrongs.items():
+        with VirtualCamSink(wrong) as sink:
+            report(f"listing: {wrong} is refused", *_sentence(sink, words))
+    report("listing: nothing is left open", not _own_files(device), str(_own_files(device)))
+
+
+def _sentence(sink: VirtualCamSink, words: str) -> tuple[bool, str]:
+    try:
+        sink.open(StreamFormat(640, 480, FPS, live=True))
+    except SinkError as error:
+        return words in str(error), str(error)
+    return False, "it was opened"
+
+
+def _own_files(device: str) -> list[str]:
+    return [link.name for link in Path("/proc/self/fd").iterdir() if link.is_symlink() and os.path.realpath(link) == device]
+
+
+def rate(device: str, report: Report) -> None:
+    """Readers are told the frame rate, and a write takes next to no time."""
+    with VirtualCamSink(device) as sink:
+        sink.open(StreamFormat(1280, 720, 25.0, live=True))
+        one = frame(1, 1280, 720)
+        sink.write(one)
+        told = run("v4l2-ctl", "-d", device, "--get-parm").stdout.decode()
+        report("rate: announced", "25.000" in told, told.strip().replace("\n", " "))
+        start = time.perf_counter()
+        for _ in range(20):
+            sink.write(one)
+        took = (time.perf_counter() - start) / 20
+        report("rate: a write does not wait", took < 1 / 25, f"{took * 1e3:.2f} ms a frame")
+
+
+CHECKS = {check.__name__: check for check in (listing, pixels, rounds, held, killed, plain, rate)}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("checks", nargs="*", metavar="check", help=f"one of {', '.join(CHECKS)}; all when none is named")
+    parser.add_argument("--device", default="/dev/video10")
+    options = parser.parse_args()
+    results: list[bool] = []
+
+    def report(name: str, ok: bool, note: str) -> None:
+        results.append(ok)
+        print(f"{'ok  ' if ok else 'FAIL'} {name}  {note}", flush=True)
+
+    for name in options.checks or CHECKS:
+        start = time.monotonic()
+        try:
+            CHECKS[name](options.device, report)
+        except Exception as error:  # the other checks still run
+            report(name, False, f"{type(error).__name__}: {error}")
+        v4l2.cure(options.device)
+        print(f"     {name}: {time.monotonic() - start:.1f} s", flush=True)
+    print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
