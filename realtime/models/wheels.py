@@ -140,5 +140,5 @@ def read_member(archive: Path, model: Model) -> bytes:
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError) as error:
         raise ModelError(f"{archive.name} cannot be read ({error}), it seems to be truncated: fetch it again.") from error
     if hashlib.sha256(data).hexdigest() != model.sha256:
-        raise ModelError(f"{model.member} in {archive.name} was altered (its SHA-256 is not the known one), so it was not used: fetch it again.")
+        raise ModelError(f"{model.member} in {archive.name} was altered (its SHA-256 is not the known one) and not used: fetch it again.")
     return data

@@ -1,0 +1,49 @@
+"""Fixtures that every test may use: the default models, the acceptance media, the pictures in tests/data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import cv2
+import pytest
+
+from realtime.errors import ModelError
+from realtime.models.store import ModelStore
+from realtime.types import Image
+
+_ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="session")
+def models() -> ModelStore:
+    """The store with the default models ready: the user's own, or the folder in REALTIME_MODELS. Skips when they cannot be fetched."""
+    folder = os.environ.get("REALTIME_MODELS")
+    store = ModelStore(Path(folder)) if folder else ModelStore()
+    try:
+        store.ensure()
+    except ModelError as error:
+        pytest.skip(f"the default models cannot be fetched: {error}")
+    return store
+
+
+@pytest.fixture(scope="session")
+def media() -> Path:
+    """The folder of acceptance media: REALTIME_MEDIA, or shared/media beside the checkout. Skips when absent."""
+    folder = Path(os.environ.get("REALTIME_MEDIA", _ROOT.parent / "shared" / "media"))
+    if not folder.is_dir():
+        pytest.skip(f"no acceptance media in {folder}: name their folder in REALTIME_MEDIA")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def picture() -> Callable[[str], Image]:
+    """`picture("p001_studio")`: a fresh copy of a picture in tests/data, BGR."""
+
+    def read(name: str) -> Image:
+        image = cv2.imread(str(_ROOT / "tests" / "data" / f"{name}.jpg"))
+        assert image is not None, name
+        return image
+
+    return read
