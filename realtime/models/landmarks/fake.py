@@ -40,7 +40,7 @@ class FakeLandmarker:
 
 
 def mesh_at(x: float, y: float, size: float, *, angle: float = 0.0, presence: float = 1.0) -> Landmarks:
-    """A face of height `size` centred at (x, y), leaning `angle` degrees clockwise: an oval of points with the named ones in their places."""
+    """A face of height `size` centred at (x, y), leaning `angle` degrees clockwise: an oval of points, the named ones in place."""
     cos, sin = math.cos(math.radians(angle)), math.sin(math.radians(angle))
     flat = _oval() * np.float32(size)
     points = np.zeros((_POINTS, 3), np.float32)

@@ -31,4 +31,5 @@ class FakeRecogniser:
         self._now = next(self._script, self._now)
         if isinstance(self._now, Exception):
             raise self._now
-        return np.eye(8, dtype=np.float32)[self._now]
+        vector: Floats = np.eye(8, dtype=np.float32)[self._now]
+        return vector
