@@ -128,7 +128,13 @@ def _fixed(model: Any) -> Any:
 
 
 def _specs(ports: Any) -> tuple[TensorSpec, ...]:
-    return tuple(TensorSpec(port.any_name, tuple(port.shape), np.dtype(port.element_type.to_dtype())) for port in ports)
+    return tuple(TensorSpec(_name_of(port), tuple(port.shape), np.dtype(port.element_type.to_dtype())) for port in ports)
+
+
+def _name_of(port: Any) -> str:
+    """The network's own name of an input or output. Compiling merges tensors, after which `any_name` may be an inner tensor's name."""
+    own = str(port.get_node().get_friendly_name()).removesuffix("/sink_port_0")
+    return own if own in port.names else str(port.any_name)
 
 
 def _first_line(error: Exception) -> str:
