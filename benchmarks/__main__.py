@@ -1,4 +1,7 @@
-"""`python -m benchmarks NAME --json FILE`: each benchmark is a module of this folder with `SUMMARY`, `arguments(parser)` and `run(options) -> int`."""
+"""`python -m benchmarks NAME --json FILE`.
+
+Each benchmark is a module of this folder with a line `SUMMARY`, `arguments(parser)` and `run(options) -> int`, the exit code.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from pathlib import Path
 from benchmarks import harness
 from realtime.errors import RealtimeError
 
-HELPERS = {"harness", "judge"}
+HELPERS = {"harness", "judge", "sheets"}
 
 
 def names() -> list[str]:

@@ -62,9 +62,15 @@ class Row:
 
 
 def budgets(section: str) -> dict[str, Limit]:
-    """The limits of one section of budgets.toml, by metric: `metric = { least = 1, most = 2 }`."""
+    """The limits of one section of budgets.toml, `metric = { least = 1, most = 2 }`; those of a table within it by "table.metric"."""
     table = tomllib.loads(BUDGETS.read_text(encoding="utf-8")).get(section, {})
-    return {metric: Limit(**bounds) for metric, bounds in table.items()}
+    limits: dict[str, Limit] = {}
+    for key, entry in table.items():
+        if entry.keys() <= {"least", "most"}:
+            limits[key] = Limit(**entry)
+        else:
+            limits |= {f"{key}.{metric}": Limit(**bounds) for metric, bounds in entry.items()}
+    return limits
 
 
 def machine() -> dict[str, Any]:
@@ -113,4 +119,5 @@ def show(benchmark: str, rows: Sequence[Row]) -> None:
         verdict = "" if row.limit is None else "yes" if row.ok else "NO"
         style = None if row.ok else "red"
         table.add_row(row.name, row.metric, f"{row.value:.4g}", row.unit, str(row.limit or ""), verdict, row.note, style=style)
-    Console(width=None if Console().is_terminal else 140).print(table)
+    console = Console()
+    (console if console.is_terminal else Console(width=160)).print(table)
