@@ -35,7 +35,7 @@ def fake_app(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """Stands in for `realtime.app`: keeps the settings it is given, then does as `ending` says."""
     seen = SimpleNamespace(settings=None, ending=None)
 
-    def run_app(settings: Settings, *, console: object) -> dict[str, Any]:
+    def run_app(settings: Settings, *, notify: object, progress: object) -> dict[str, Any]:
         seen.settings = settings
         if seen.ending is not None:
             raise seen.ending

@@ -29,6 +29,7 @@ def main(argv: Sequence[str]) -> int:
 
 def show(found: Sequence[CameraEntry]) -> None:
     from rich.table import Table
+    from rich.text import Text
 
     out = console()
     if not found:
@@ -39,5 +40,6 @@ def show(found: Sequence[CameraEntry]) -> None:
         table.add_column(title, overflow="fold")
     for each in found:
         formats = "\n".join(each.formats) or "told when opened"
-        table.add_row(str(each.index), each.name + (" (virtual)" if each.is_virtual else ""), each.path, formats)
-    out.print(table, markup=False)
+        name = each.name + (" (virtual)" if each.is_virtual else "")
+        table.add_row(str(each.index), Text(name), Text(each.path), formats)  # Text: a name may hold square brackets
+    out.print(table)

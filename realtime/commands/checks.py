@@ -99,10 +99,11 @@ def _disk() -> Iterator[Finding]:
 
     folder = existing(store().folder)
     free = shutil.disk_usage(folder).free
+    elsewhere = "or name another folder in REALTIME_MODELS"
     if not os.access(folder, os.W_OK):
-        yield Finding("disk", "cure", f"{folder} cannot be written: make it writable, or name another folder in REALTIME_MODELS")
+        yield Finding("disk", "cure", f"{folder} cannot be written: make it writable, {elsewhere}")
     elif free < NEEDED_DISK:
-        yield Finding("disk", "cure", f"{megabytes(free)} free in {folder}: free {megabytes(NEEDED_DISK)}, or name another folder in REALTIME_MODELS")
+        yield Finding("disk", "cure", f"{megabytes(free)} free in {folder}: make it {megabytes(NEEDED_DISK)}, {elsewhere}")
     else:
         yield Finding("disk", "ok", f"{free / 1e9:.0f} GB free in {folder}")
 
@@ -125,7 +126,8 @@ def _video() -> Iterator[Finding]:
     if {"libx264", "libopenh264"} & set(found):
         yield Finding("video files", "ok", f"PyAV {av.__version__} with {encoders}")
     else:
-        yield Finding("video files", "note", f"PyAV {av.__version__} lacks H.264 ({encoders}): run pip install --force-reinstall --only-binary av av")
+        cure = "run pip install --force-reinstall --only-binary av av"
+        yield Finding("video files", "note", f"PyAV {av.__version__} has no H.264 encoder ({encoders}): {cure}")
 
 
 def _cameras() -> Iterator[Finding]:
@@ -135,7 +137,8 @@ def _cameras() -> Iterator[Finding]:
     for camera in found:
         yield Finding("camera", "ok", f"{camera}, {camera.path}" if camera.path else str(camera))
     if not found:
-        yield Finding("camera", "note", f"none found: plug one in{_camera_permission()}; without one use --input synthetic, a file or a stream")
+        otherwise = "without one use --input synthetic, a file or a stream"
+        yield Finding("camera", "note", f"none found: plug one in{_camera_permission()}; {otherwise}")
 
 
 def _camera_permission(system: str = sys.platform) -> str:

@@ -11,15 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from realtime.commands.machine import cores, cpu_name
-from realtime.commands.output import FetchBar, Parser, console, milliseconds, notify, program
+from realtime.commands.output import Parser, console, milliseconds, notify, program
+from realtime.commands.progress import FetchBar
 from realtime.commands.run import end_on_signals
 from realtime.config import Settings, option, parse_value
 from realtime.errors import SinkError, UsageError
 
 if TYPE_CHECKING:
-    from realtime.commands.sheet import Pair, Sheet
+    from realtime.commands.sheet import Sheet
     from realtime.types import Image
 
+SOURCE = Path(__file__).parents[1] / "assets" / "source.jpg"
 SIZE, FPS = (1280, 720), 30.0
 FACE = (645.0, 300.0)
 """Where the face is in the bundled picture of SIZE, in pixels."""
@@ -59,10 +61,7 @@ def parser() -> Parser:
 
 def settings(video: Path, log: Path, seconds: float) -> Settings:
     """The default swap, live, from the synthetic camera into a file."""
-    photo = Path(__file__).parents[1] / "assets" / "source.jpg"
-    return Settings(
-        sources=((photo,),), input="synthetic", outputs=(str(video),), size=SIZE, fps=FPS, seconds=seconds, frame_log=log
-    )  # fmt: skip
+    return Settings(sources=((SOURCE,),), input="synthetic", outputs=(str(video),), size=SIZE, fps=FPS, seconds=seconds, frame_log=log)
 
 
 def writable(folder: Path) -> Path:
@@ -89,6 +88,7 @@ def write_results(folder: Path, report: dict[str, Any], rows: Sequence[dict[str,
 def make_sheet(video: Path, report: dict[str, Any], rows: Sequence[dict[str, Any]]) -> Sheet:
     """Row n of the frame log tells of frame n of the video; its `seq` says which picture the synthetic camera had shown."""
     import cv2
+    import numpy as np
 
     from realtime.commands.sheet import Pair, Sheet, square
     from realtime.sources.synthetic import Sway, bundled_person, cover
@@ -102,7 +102,7 @@ def make_sheet(video: Path, report: dict[str, Any], rows: Sequence[dict[str, Any
         x, y = camera.matrix(seq) @ (*FACE, 1.0)
         pairs.append(pair)
         close.append(Pair(square(pair.before, x, y, CLOSE_SIDE), square(pair.after, x, y, CLOSE_SIDE)))
-    source = cv2.imread(str(settings(video, video, 1).sources[0][0]))
+    source = np.asarray(cv2.imread(str(SOURCE)), np.uint8)
     ages = [row["age_ms"] for row in rows if row["age_ms"] is not None]
     return Sheet(source, pairs[len(pairs) // 2], close, ages, "realtime-faceswap demo", machine(), facts(report))
 
@@ -120,12 +120,13 @@ def choose(frames: Sequence[tuple[int, int]], half_period: int) -> list[tuple[in
 def read_frames(video: Path, wanted: Sequence[int]) -> dict[int, Image]:
     """These frames of a video, BGR, by number."""
     import av
+    import numpy as np
 
     found: dict[int, Image] = {}
     with av.open(str(video)) as container:
         for number, frame in enumerate(container.decode(video=0)):
             if number in wanted:
-                found[number] = frame.to_ndarray(format="bgr24")
+                found[number] = np.asarray(frame.to_ndarray(format="bgr24"), np.uint8)
             if number >= max(wanted):
                 break
     if missing := set(wanted) - set(found):

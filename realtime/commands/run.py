@@ -10,7 +10,8 @@ from typing import Any
 
 from realtime import __version__
 from realtime.cli import COMMANDS, set_log_level
-from realtime.commands.output import FetchBar, Parser, milliseconds, notify, program
+from realtime.commands.output import Parser, milliseconds, notify, program
+from realtime.commands.progress import FetchBar
 from realtime.config import OPTIONS, Option, load_settings
 
 EXAMPLES = """examples:

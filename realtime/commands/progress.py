@@ -1,0 +1,57 @@
+"""Progress of a fetch: a bar on a terminal, a line for each new step elsewhere."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from realtime.commands.output import console, notify
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+
+class FetchBar:
+    """A context manager to be called with a text, the bytes that have come and those in all. Shows nothing until then."""
+
+    def __init__(self) -> None:
+        self._bar: Progress | None = None
+        self._task: Any = None
+        self._text = ""
+
+    def __call__(self, text: str, done: int, total: int) -> None:
+        shown = self._bar or self._open(total)
+        if shown is None:
+            self._line(text)
+            return
+        shown.update(self._task, description=text, completed=done, total=total or None)
+        if total and done >= total and text == "models ready":
+            self._close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._close()
+
+    def _open(self, total: int) -> Progress | None:
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+        out = console(stderr=True)
+        if not out.is_terminal:
+            return None
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+        self._bar = Progress(*columns, console=out)
+        self._task = self._bar.add_task("", total=total or None)
+        self._bar.start()
+        return self._bar
+
+    def _line(self, text: str) -> None:
+        if text != self._text:
+            notify(text)
+            self._text = text
+
+    def _close(self) -> None:
+        bar, self._bar = self._bar, None
+        if bar is not None:
+            bar.stop()

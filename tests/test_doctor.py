@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from realtime import cli
+from realtime.backends.select import BackendStatus
+from realtime.commands import checks
+from realtime.commands.checks import Finding
+from realtime.sources.cameras import CameraEntry
+
+
+def by_check(findings: list[Finding]) -> dict[str, Finding]:
+    return {finding.check: finding for finding in findings}
+
+
+@pytest.fixture
+def store(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> SimpleNamespace:
+    """A model store of which `ready` says whether it holds the models."""
+    made = SimpleNamespace(folder=tmp_path / "models" / "not yet made", ready=True, has=lambda name: made.ready)
+    monkeypatch.setitem(sys.modules, "realtime.app", SimpleNamespace(store=lambda: made))
+    return made
+
+
+def test_examines_this_machine_without_a_traceback(store: SimpleNamespace) -> None:
+    found = by_check(checks.examine())
+    assert found["python"].status == "ok"
+    assert found["disk"].status == "ok"
+    assert "this check failed" not in " ".join(finding.detail for finding in found.values())
+    assert {"system", "cpu", "backend openvino", "backend onnxruntime", "models", "kernels", "video files", "window"} <= set(found)
+
+
+def test_every_finding_that_is_not_ok_says_what_to_do(store: SimpleNamespace) -> None:
+    store.ready = False
+    for finding in checks.examine():
+        if finding.status != "ok":
+            assert any(word in finding.detail for word in (":", ";", " or ", "use ")), finding
+
+
+def test_missing_models_are_a_note_with_the_command(store: SimpleNamespace) -> None:
+    store.ready = False
+    (finding,) = checks._models()
+    assert finding.status == "note"
+    assert "models fetch" in finding.detail
+
+
+def test_one_usable_backend_is_enough_and_none_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = BackendStatus("openvino", usable=False, version="", why="OpenVINO is not installed: run pip install openvino.")
+    working = BackendStatus("onnxruntime", usable=True, version="1.20", why="")
+    monkeypatch.setattr("realtime.backends.select.describe", lambda: [broken, working])
+    assert [finding.status for finding in checks._backends()] == ["note", "ok"]
+    monkeypatch.setattr("realtime.backends.select.describe", lambda: [broken])
+    (finding,) = checks._backends()
+    assert (finding.status, finding.detail) == ("cure", broken.why)
+
+
+def test_a_full_disk_needs_a_cure(monkeypatch: pytest.MonkeyPatch, store: SimpleNamespace) -> None:
+    monkeypatch.setattr(checks.shutil, "disk_usage", lambda path: SimpleNamespace(free=3_000_000))
+    (finding,) = checks._disk()
+    assert finding.status == "cure"
+    assert finding.detail.startswith("3.0 MB free")
+    assert "REALTIME_MODELS" in finding.detail
+
+
+def test_cameras_and_virtual_camera(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("realtime.sources.cameras.list_cameras", lambda: [CameraEntry(0, "Logi C920", "/dev/video0", 200)])
+    (camera,) = checks._cameras()
+    assert (camera.status, camera.detail) == ("ok", "0 'Logi C920', /dev/video0")
+    monkeypatch.setattr("realtime.sinks.virtualcam.diagnose", lambda: (False, "there is none: load the driver."))
+    (virtual,) = checks._virtual_cameras()
+    assert (virtual.status, virtual.detail) == ("note", "there is none: load the driver.")
+
+
+@pytest.mark.parametrize(("system", "word"), [("linux", "usermod"), ("darwin", "Privacy"), ("win32", "desktop apps")])
+def test_camera_permission_for_each_platform(system: str, word: str) -> None:
+    assert word in checks._camera_permission(system)
+
+
+def test_no_display_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    monkeypatch.setenv("DISPLAY", ":0")
+    assert [finding.status for finding in checks._window()] == ["ok"]
+    monkeypatch.delenv("DISPLAY")
+    assert [finding.status for finding in checks._window()] == ["note"]
+
+
+def broken() -> Iterator[Finding]:
+    raise OSError("the library is built for another machine")
+    yield  # makes it a generator
+
+
+def fine() -> Iterator[Finding]:
+    yield Finding("fine", "ok", "yes [really]")
+
+
+def lacking() -> Iterator[Finding]:
+    yield Finding("camera", "note", "none found: plug one in")
+
+
+@pytest.mark.parametrize(
+    ("rows", "status", "said"),
+    [
+        ({"fine": fine}, 0, "from camera to virtual camera:"),
+        ({"fine": fine, "camera": lacking}, 0, "it still needs: camera."),
+        ({"fine": fine, "odd": broken}, 1, "mend what is marked 'cure'"),
+    ],
+)
+def test_status_table_and_verdict(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], rows: dict[str, Any], status: int, said: str
+) -> None:
+    monkeypatch.setattr(checks, "CHECKS", rows)
+    assert cli.main(["doctor"]) == status
+    out, err = capsys.readouterr()
+    assert said in out
+    assert "yes [really]" in out
+    assert err == ""
+    if "odd" in rows:
+        assert "this check failed (OSError: the library is built for another machine)" in out
+
+
+def test_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(checks, "CHECKS", {"fine": fine, "odd": broken})
+    assert cli.main(["doctor", "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert told["can_run"] is False
+    assert told["findings"][0] == {"check": "fine", "status": "ok", "detail": "yes [really]"}
+    assert told["findings"][1]["status"] == "cure"
+
+
+def test_cameras_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    logi = CameraEntry(0, "logi [c920]", "/dev/video0", 200, ("MJPG 1280x720 at 30 fps",))
+    found = [logi, CameraEntry(2, "OBS", "", 200, is_virtual=True)]
+    monkeypatch.setattr("realtime.sources.cameras.list_cameras", lambda: found)
+    assert cli.main(["cameras"]) == 0
+    out = capsys.readouterr().out
+    assert "logi [c920]" in out
+    assert "MJPG 1280x720 at 30 fps" in out
+    assert "OBS (virtual)" in out
+    assert cli.main(["cameras", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[1]["is_virtual"] is True
+    monkeypatch.setattr("realtime.sources.cameras.list_cameras", list)
+    assert cli.main(["cameras"]) == 0
+    assert "No camera was found" in capsys.readouterr().out
+
+
+def status_of(name: str, state: str) -> Any:
+    from realtime.models.store import ModelState, ModelStatus
+
+    return ModelStatus(name, "detector", "MIT", ModelState(state), Path("/models") / f"{name}.onnx", 1_500_000)
+
+
+def test_models_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    asked: list[Any] = []
+
+    def fetch(names: Any, folder: Any, progress: Any) -> Any:
+        asked.append((tuple(names), folder))
+        progress("fetching a", 0, 10)
+        progress("fetching a", 10, 10)
+        return (status_of("a", "ready"),)
+
+    store = SimpleNamespace(
+        folder=Path("/models"),
+        list=lambda: (status_of("a", "ready"), status_of("b", "missing")),
+        verify=lambda names: tuple(status_of(name, "damaged") for name in names),
+        fetch=fetch,
+    )
+    monkeypatch.setitem(sys.modules, "realtime.app", SimpleNamespace(store=lambda: store))
+    assert cli.main(["models", "list", "--json"]) == 0
+    assert [(row["name"], row["state"]) for row in json.loads(capsys.readouterr().out)] == [("a", "ready"), ("b", "missing")]
+    assert cli.main(["models", "verify"]) == 1
+    out = capsys.readouterr().out
+    assert "a cannot be used as they are: run" in out
+    assert "models fetch a" in out
+    assert cli.main(["models", "fetch", "a", "--from", "wheels"]) == 0
+    out, err = capsys.readouterr()
+    assert asked == [(("a",), Path("wheels"))]
+    assert "1.5 MB" in out
+    assert err == "realtime: fetching a\n"
