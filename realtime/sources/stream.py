@@ -118,7 +118,9 @@ class StreamSource(Managed):
                 self._play(container, container.streams.video[0])
             except (av.error.FFmpegError, OSError) as error:
                 return _reason(error)
-            if container.duration is not None and self._info is not None and not self._stop:
+            if self._info is None:
+                return "it holds no picture that can be decoded"
+            if container.duration is not None and not self._stop:
                 raise EndOfStream
         return "it ended"
 
@@ -183,9 +185,13 @@ def _decoded(packet: Packet[VideoStream]) -> Iterator[VideoFrame]:
 
 
 def _options(url: str, limits: tuple[float, float]) -> dict[str, str]:
-    """Container options: time limits in microseconds, and as little buffering as the demuxer allows."""
+    """Container options: time limits in microseconds, and a short look at the stream before it starts.
+
+    Not `fflags=nobuffer`: it throws away what that look has read, the first key frame with it. Kept, it is decoded in a burst, and
+    since only the newest frame counts no delay remains.
+    """
     limit = str(int(limits[1] * 1e6))
-    options = {"fflags": "nobuffer", "rw_timeout": limit, "timeout": limit, "analyzeduration": "1000000"}
+    options = {"rw_timeout": limit, "timeout": limit, "analyzeduration": "1000000"}
     if url.lower().startswith("rtsp"):
         # UDP loses packets on any busy network and smears the picture. `stimeout` is what FFmpeg before 5 calls `timeout`.
         options |= {"rtsp_transport": "tcp", "stimeout": limit, "max_delay": "200000"}

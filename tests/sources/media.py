@@ -36,14 +36,15 @@ def write_video(
         stream = out.add_stream(codec, rate=rate)
         stream.height, stream.width = images[0].shape[:2]
         stream.pix_fmt = "yuvj420p" if codec == "mjpeg" else "yuv420p"
-        stream.codec_context.time_base = Fraction(1, 1000)
+        tick = Fraction(1, 1000) if times else Fraction(1, rate)
+        stream.codec_context.time_base = tick
         if codec == "libx264":
             stream.options = {"preset": "ultrafast", "crf": "10"}
         track = out.add_stream("aac", rate=8000) if sound else None
         for index, image in enumerate(images):
             frame = av.VideoFrame.from_ndarray(image, format="bgr24")
-            frame.time_base = Fraction(1, 1000)
-            frame.pts = round((times[index] if times else Fraction(index, rate)) * 1000)
+            frame.time_base = tick
+            frame.pts = round((times[index] if times else Fraction(index, rate)) / tick)
             out.mux(stream.encode(frame))
         out.mux(stream.encode(None))
         if track is not None:
