@@ -77,9 +77,14 @@ def test_cameras_and_virtual_camera(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (virtual.status, virtual.detail) == ("note", "there is none: load the driver.")
 
 
-@pytest.mark.parametrize(("system", "word"), [("linux", "usermod"), ("darwin", "Privacy"), ("win32", "desktop apps")])
-def test_camera_permission_for_each_platform(system: str, word: str) -> None:
-    assert word in checks._camera_permission(system)
+def test_what_else_may_hide_a_camera(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert "Privacy" in checks._also_try("darwin")
+    assert "desktop apps" in checks._also_try("win32")
+    assert checks._also_try("linux", tmp_path) == ""
+    (tmp_path / "video0").touch()
+    assert checks._also_try("linux", tmp_path) == ""
+    monkeypatch.setattr(checks.os, "access", lambda path, mode: False)
+    assert "usermod" in checks._also_try("linux", tmp_path)
 
 
 def test_no_display_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:

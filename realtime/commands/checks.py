@@ -138,16 +138,18 @@ def _cameras() -> Iterator[Finding]:
         yield Finding("camera", "ok", f"{camera}, {camera.path}" if camera.path else str(camera))
     if not found:
         otherwise = "without one use --input synthetic, a file or a stream"
-        yield Finding("camera", "note", f"none found: plug one in{_camera_permission()}; {otherwise}")
+        yield Finding("camera", "note", f"none found: plug one in{_also_try()}; {otherwise}")
 
 
-def _camera_permission(system: str = sys.platform) -> str:
+def _also_try(system: str = sys.platform, devices: Path = Path("/dev")) -> str:
     """What else may hide a camera on this system."""
     if system == "darwin":
         return ", or allow this terminal in System Settings, Privacy & Security, Camera"
     if system == "win32":
         return ", or switch on Settings, Privacy, Camera, Let desktop apps access your camera"
-    return ", or join the group that owns /dev/video0 (sudo usermod -aG video $USER, then log in again)"
+    if any(not os.access(node, os.R_OK | os.W_OK) for node in devices.glob("video*")):
+        return ", or get access to those there are (sudo usermod -aG video $USER, then log out and in again)"
+    return ""
 
 
 def _virtual_cameras() -> Iterator[Finding]:
