@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-CURE = "run `pip uninstall realtime` and then `pip install --force-reinstall realtime-faceswap`"
+CURE = "run `pip uninstall realtime` and then `pip install --force-reinstall --no-deps realtime-faceswap` (or `.` in its folder)"
 
 
 def problem(package: Path, distribution: str | None) -> str | None:

@@ -199,7 +199,7 @@ def test_guard_refuses_with_one_sentence(site: Path, spoil: Any) -> None:
     assert (ended.returncode, ended.stdout) == (1, b"")
     assert ended.stderr.count(b"\n") == 1
     assert b"pip uninstall realtime" in ended.stderr
-    assert b"--force-reinstall realtime-faceswap" in ended.stderr
+    assert b"--force-reinstall --no-deps realtime-faceswap" in ended.stderr
 
 
 def test_guard_holds_for_the_installed_script_too(site: Path) -> None:
