@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,23 +25,30 @@ else:
 
 
 @contextmanager
-def locked(path: Path, timeout: float) -> Iterator[None]:
-    """Hold the lock file at `path`, made when absent and left in place.
+def locked(path: Path, timeout: float, on_wait: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Hold the lock file at `path`, made when absent and left in place. `on_wait` is called once when somebody else holds it.
 
     Raises TimeoutError when another process holds it for `timeout` seconds, OSError when the file cannot be made.
     """
     with path.open("ab") as file:
-        _acquire(file.fileno(), path, timeout)
+        _acquire(file.fileno(), path, timeout, on_wait)
         yield  # closing the file ends the lock
 
 
-def _acquire(descriptor: int, path: Path, timeout: float) -> None:
+def _acquire(descriptor: int, path: Path, timeout: float, on_wait: Callable[[], None]) -> None:
     end = time.monotonic() + timeout
-    while True:
-        try:
-            _try_lock(descriptor)
-            return
-        except (BlockingIOError, PermissionError):  # what the two systems raise for "somebody else has it"
-            if time.monotonic() >= end:
-                raise TimeoutError(f"{path} is held by another process") from None
-            time.sleep(_POLL)
+    if _acquired(descriptor):
+        return
+    on_wait()
+    while not _acquired(descriptor):
+        if time.monotonic() >= end:
+            raise TimeoutError(f"{path} is held by another process")
+        time.sleep(_POLL)
+
+
+def _acquired(descriptor: int) -> bool:
+    try:
+        _try_lock(descriptor)
+    except (BlockingIOError, PermissionError):  # what the two systems raise for "somebody else has it"
+        return False
+    return True

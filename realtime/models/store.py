@@ -17,7 +17,7 @@ from typing import Any
 
 from platformdirs import user_cache_dir
 
-from realtime.errors import ModelError
+from realtime.errors import ModelError, UsageError
 from realtime.models import convert
 from realtime.models.catalog import DEFAULTS, MODELS, Model, Wheel
 from realtime.models.lock import locked
@@ -128,7 +128,7 @@ class ModelStore:
 
     def _model(self, name: str) -> Model:
         if name not in self._catalogue:
-            raise ModelError(f"There is no model {name!r}: choose among {', '.join(self._catalogue)}.")
+            raise UsageError(f"There is no model {name!r}: choose among {', '.join(self._catalogue)}.")
         return self._catalogue[name]
 
     def _intact(self, model: Model, path: Path, size: int, *, thorough: bool) -> bool:
@@ -143,8 +143,7 @@ class ModelStore:
         """No other process fetches into the folder meanwhile; what dead ones left behind is removed."""
         with self._mending():
             self._folder.mkdir(parents=True, exist_ok=True)
-            report("waiting for another fetch to end", 0, 0)
-            with locked(self._folder / ".lock", _WAIT):
+            with locked(self._folder / ".lock", _WAIT, lambda: report("waiting for another fetch to end", 0, 0)):
                 for leftover in self._folder.glob(f"{_PARTIAL}*"):
                     shutil.rmtree(leftover, ignore_errors=True) if leftover.is_dir() else leftover.unlink(missing_ok=True)
                 yield
