@@ -146,15 +146,19 @@ def facts(report: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         ("frames a second", f"{report['fps'] or 0:.1f}"),
         ("frames in / out / dropped", f"{report['frames_in']} / {report['frames_out']} / {report['dropped']}"),
-        ("capture-to-sent age p50 / p95 / p99", f"{ages} ms"),
-        *((f"stage {name}", f"{milliseconds(stage[name])} ms") for name in ("capture", "infer", "blend")),
-        ("frames without a face", str(report["lost_frames"])),
-        ("models run by", backends(report)),
+        ("age when sent: p50 / p95 / p99", f"{ages} ms"),
+        ("capture (waits for the camera)", f"{milliseconds(stage['capture'])} ms"),
+        ("infer (follow and swap)", f"{milliseconds(stage['infer'])} ms"),
+        ("blend (paste, mark, encode video)", f"{milliseconds(stage['blend'])} ms"),
+        ("start to first swapped frame", f"{report.get('first_swap_seconds') or 0:.1f} s"),
+        ("networks run by", backends(report)),
     ]
 
 
 def backends(report: dict[str, Any]) -> str:
-    return ", ".join(sorted({about["backend"] for about in report.get("roles", {}).values() if about.get("backend")})) or "-"
+    """The backends of the roles that are networks; the mesh swapper has none."""
+    used = {about.get("backend", "") for about in report.get("roles", {}).values()} - {"", "cpu"}
+    return ", ".join(sorted(used)) or "-"
 
 
 def print_table(folder: Path, report: dict[str, Any]) -> None:

@@ -99,9 +99,9 @@ def _close_rows(canvas: Pictures.Image, draw: ImageDraw.ImageDraw, pairs: Sequen
 
 def _figures(draw: ImageDraw.ImageDraw, sheet: Sheet, y: int) -> int:
     """The histogram on the left, the table of facts on the right."""
-    height, split = 330, MARGIN + 1090
+    height, split = 330, MARGIN + 1030
     draw.rounded_rectangle((MARGIN, y, split, y + height), 10, fill=PANEL)
-    draw.text((MARGIN + 24, y + 18), "Age of each frame when it was sent (ms since capture)", INK, font=_font(22))
+    draw.text((MARGIN + 24, y + 18), "Age of each frame when it was sent: milliseconds since its capture", INK, font=_font(22))
     _histogram(draw, np.asarray(sheet.ages_ms, float), (MARGIN + 24, y + 92, split - 24, y + height - 46))
     left = split + 32
     for index, (label, value) in enumerate(sheet.facts):
