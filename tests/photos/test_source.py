@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from PIL import Image as Pil
+
+from realtime.errors import UsageError
+from realtime.photos import load_source
+from realtime.types import Box, Detection, Image, Landmarks, Region, SourcePhoto
+from realtime.vision import geometry
+from tests.tracking.scene import MESH
+
+Face = tuple[int, int, int]
+"""Left, top, side."""
+
+
+def draw(*faces: Face, width: int = 800, height: int = 600) -> Image:
+    """A flat photo with faces that the fakes below can see: a red square over a blue one of half its side, with some texture."""
+    image = np.full((height, width, 3), 90, np.uint8)
+    rng = np.random.default_rng(0)
+    for left, top, side in faces:
+        half = side // 2
+        image[top : top + half, left : left + side] = (60, 60, 220)
+        image[top + half : top + side, left : left + side] = (220, 60, 60)
+        image[top : top + side, left : left + side, 1] = rng.integers(60, 140, (side, side), np.uint8)
+    return image
+
+
+def save(path: Path, image: Image) -> Path:
+    Pil.fromarray(np.ascontiguousarray(image[:, :, ::-1])).save(path)
+    return path
+
+
+class BlockDetector:
+    """Sees a red block right above a blue one of the same width: only faces that stand upright, unless they fill the picture."""
+
+    name = "block"
+
+    def __init__(self, score: float = 0.9) -> None:
+        self.score = score
+
+    def detect(self, image: Image) -> list[Detection]:
+        red = ((image[:, :, 2] > 150) & (image[:, :, 0] < 120)).astype(np.uint8)
+        count, _, stats, _ = cv2.connectedComponentsWithStats(red)
+        found = []
+        for x, y, width, height, area in stats[1:count]:
+            below = y + height + height // 2
+            whole = Box(float(x), float(y), float(x + width), float(y + 2 * height))
+            upright = area > 100 and below < image.shape[0] and image[below, x + width // 2, 0] > 150
+            if upright and width < 0.9 * image.shape[1]:
+                mesh = MESH * np.float32(width) + np.float32((*whole.centre, 0))
+                found.append(Detection(whole, geometry.five_points(mesh), self.score))
+        return found
+
+
+class BlockLandmarker:
+    name = "block"
+    turned = 0.0
+
+    def landmarks(self, image: Image, region: Region) -> Landmarks:
+        points = MESH * np.float32(region.size / 1.5) + np.float32((region.x, region.y, 0))
+        points[1, 0] += np.float32(self.turned * 0.42 * region.size / 1.5)
+        return Landmarks(points, 0.99)
+
+
+def load(*paths: Path, landmarker: BlockLandmarker | None = None) -> tuple[list[SourcePhoto], list[str]]:
+    return load_source(paths, BlockDetector(), landmarker or BlockLandmarker())
+
+
+def centre(photo: SourcePhoto) -> tuple[float, float]:
+    return geometry.bounds(photo.landmarks.points).centre
+
+
+def test_a_good_photo_needs_no_word(tmp_path):
+    photos, notes = load(save(tmp_path / "me.png", draw((300, 150, 240))))
+    assert notes == []
+    assert photos[0].name == "me.png"
+    assert centre(photos[0]) == pytest.approx((420, 270), abs=2)
+
+
+def test_the_main_face_of_several_is_named(tmp_path):
+    photos, notes = load(save(tmp_path / "group.png", draw((20, 40, 120), (320, 180, 200), (640, 60, 130))))
+    assert centre(photos[0]) == pytest.approx((420, 280), abs=2)
+    assert notes == ["group.png shows 3 faces: the largest, near the centre, is used; crop the photo to choose another."]
+
+
+def test_faces_in_the_background_do_not_count(tmp_path):
+    _, notes = load(save(tmp_path / "me.png", draw((20, 40, 50), (320, 180, 200))))
+    assert notes == []
+
+
+@pytest.mark.parametrize(("quarter", "how"), [(1, "on its side"), (2, "upside down"), (3, "on its side")])
+def test_a_photo_that_lies_on_its_side_is_turned(tmp_path, quarter, how):
+    upright = draw((300, 150, 240))
+    photos, notes = load(save(tmp_path / "me.png", np.ascontiguousarray(np.rot90(upright, quarter))))
+    assert photos[0].image.shape == upright.shape
+    assert np.abs(photos[0].image.astype(int) - upright).mean() < 8
+    assert notes == [f"me.png lies {how}: it was turned upright."]
+
+
+def test_a_face_that_fills_the_photo_is_found(tmp_path):
+    photos, _ = load(save(tmp_path / "me.png", draw((10, 10, 380), width=400, height=400)))
+    assert photos[0].image.shape[0] > 400
+    box = geometry.bounds(photos[0].landmarks.points)
+    assert box.width == pytest.approx(380, rel=0.05)
+
+
+def test_a_small_face_in_a_large_photo_is_read_in_finer_detail(tmp_path):
+    photos, notes = load(save(tmp_path / "me.png", draw((2400, 1000, 300), width=4800, height=3200)))
+    box = geometry.bounds(photos[0].landmarks.points)
+    assert box.width == pytest.approx(300, rel=0.02)  # 100 in the picture of 1600 pixels that is searched
+    assert max(photos[0].image.shape) < 1000
+    assert notes == []
+
+
+def test_no_face(tmp_path):
+    path = save(tmp_path / "wall.png", draw())
+    with pytest.raises(UsageError, match=r"No face was found in wall\.png: use a photo that shows one face from the front\."):
+        load(path)
+
+
+def test_no_photo():
+    with pytest.raises(UsageError, match="--source"):
+        load()
+
+
+def test_one_of_several_photos_without_a_face_is_left_out(tmp_path):
+    good, bad = save(tmp_path / "me.png", draw((300, 150, 240))), save(tmp_path / "wall.png", draw())
+    photos, notes = load(bad, good)
+    assert [photo.name for photo in photos] == ["me.png"]
+    assert len(notes) == 1 and notes[0].startswith("No face was found in wall.png") and notes[0].endswith("left out.")
+
+
+def test_an_unreadable_photo_of_several_is_an_error(tmp_path):
+    with pytest.raises(UsageError, match="There is no photo"):
+        load(save(tmp_path / "me.png", draw((300, 150, 240))), tmp_path / "typo.png")
+
+
+def test_a_face_of_no_use_is_an_error(tmp_path):
+    with pytest.raises(UsageError, match="only 24 pixels high"):
+        load(save(tmp_path / "far.png", draw((300, 150, 24))))
+
+
+@pytest.mark.parametrize(
+    ("word", "change"),
+    [
+        ("pixels high", lambda image: cv2.resize(image, None, fx=0.3, fy=0.3, interpolation=cv2.INTER_AREA)),
+        ("blurred", lambda image: cv2.GaussianBlur(image, (0, 0), 6)),
+        ("very dark", lambda image: (image * 0.5).astype(np.uint8)),
+        ("overexposed", lambda image: np.clip(image.astype(int) * 4, 0, 255).astype(np.uint8)),
+    ],
+)
+def test_a_poor_photo_gets_a_sentence_with_the_cure(tmp_path, word, change):
+    class Everywhere(BlockDetector):
+        def detect(self, image: Image) -> list[Detection]:
+            share = image.shape[1] / 800
+            box = Box(300 * share, 150 * share, 540 * share, 390 * share)
+            mesh = MESH * np.float32(box.width) + np.float32((*box.centre, 0))
+            return [Detection(box, geometry.five_points(mesh), 0.9)]
+
+    path = save(tmp_path / "me.png", change(draw((300, 150, 240))))
+    photos, notes = load_source([path], Everywhere(), BlockLandmarker())
+    assert len(photos) == 1
+    assert [note for note in notes if word in note and "use a" in note]
+
+
+@pytest.mark.parametrize(("turned", "word"), [(0.4, "turned to one side"), (-0.8, "seen from the side")])
+def test_a_turned_face_gets_a_sentence(tmp_path, turned, word):
+    landmarker = BlockLandmarker()
+    landmarker.turned = turned
+    _, notes = load(save(tmp_path / "me.png", draw((300, 150, 240))), landmarker=landmarker)
+    assert len(notes) == 1 and word in notes[0]
+
+
+def test_a_face_that_looks_away_is_an_error(tmp_path):
+    landmarker = BlockLandmarker()
+    landmarker.turned = 1.5
+    with pytest.raises(UsageError, match="looks away"):
+        load(save(tmp_path / "me.png", draw((300, 150, 240))), landmarker=landmarker)
+
+
+def test_a_mesh_of_bad_numbers_is_no_face(tmp_path):
+    class Broken(BlockLandmarker):
+        def landmarks(self, image: Image, region: Region) -> Landmarks:
+            return Landmarks(super().landmarks(image, region).points * np.float32(np.nan), 0.99)
+
+    with pytest.raises(UsageError, match="No face was found"):
+        load(save(tmp_path / "me.png", draw((300, 150, 240))), landmarker=Broken())
