@@ -24,9 +24,9 @@ class Target:
     def prepare(self) -> None:
         """Create the part file, empty. Raises UsageError when the folder is missing or cannot be written."""
         if self.path.is_dir():
-            raise UsageError(f"cannot write {self.path}: it is a folder; give the name of a file in it.")
+            raise UsageError(f"cannot write {self.path}: it is a folder; give the name of a file in it")
         if not self.path.parent.is_dir():
-            raise UsageError(f"cannot write {self.path}: there is no folder {self.path.parent}; create it or give another name.")
+            raise UsageError(f"cannot write {self.path}: there is no folder {self.path.parent}; create it or give another name")
         if self.part.exists():  # of a run in progress or of one that died: leave it be
             self.part = self.path.with_name(f"{self.path.stem}.{uuid.uuid4().hex[:8]}.part{self.path.suffix}")
         try:
@@ -39,7 +39,7 @@ class Target:
         try:
             os.replace(self.part, self.path)  # noqa: PTH105 - one atomic step on every platform
         except OSError as error:
-            raise SinkError(f"cannot rename {self.part.name} to {self.path}: {reason(error)}; the result is in {self.part}.") from error
+            raise SinkError(f"cannot rename {self.part.name} to {self.path}: {reason(error)}; the result is in {self.part}") from error
 
     def discard(self) -> None:
         self.part.unlink(missing_ok=True)
@@ -66,4 +66,4 @@ def reason(error: Exception) -> str:
 
 def _sentence(path: Path, error: OSError) -> str:
     cure = "free some space or give another folder" if error.errno == errno.ENOSPC else "give a folder that you may write to"
-    return f"cannot write {path}: {reason(error)}; {cure}."
+    return f"cannot write {path}: {reason(error)}; {cure}"

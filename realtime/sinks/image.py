@@ -29,7 +29,7 @@ class ImageSink(Closing):
     def __init__(self, path: Path) -> None:
         """Raises UsageError for a suffix that is no picture's."""
         if path.suffix.lower() not in IMAGE_SUFFIXES:
-            raise UsageError(f"cannot write {path} as a picture: use one of {' '.join(IMAGE_SUFFIXES)}.")
+            raise UsageError(f"cannot write {path} as a picture: use one of {' '.join(IMAGE_SUFFIXES)}")
         self.path = path
         self._newest: Image | None = None
 
@@ -65,15 +65,18 @@ def write_image(path: Path, image: Image) -> None:
     except cv2.error as error:
         raise SinkError(f"cannot encode {path}: {error}") from error
     if not done:
-        raise SinkError(f"cannot encode a picture of {image.shape[1]}x{image.shape[0]} as {path.suffix}; use .png.")
+        raise SinkError(f"cannot encode a picture of {image.shape[1]}x{image.shape[0]} as {path.suffix}; use .png")
     write_whole(path, data.tobytes())
 
 
 def save_still(image: Image, folder: Path) -> Path:
-    """Save a picture under the time of day, never over another one; returns where. Raises UsageError or SinkError."""
+    """Save a picture under the time of day, never over another one; returns where. Raises SinkError."""
     stem = datetime.now().strftime("still-%Y%m%d-%H%M%S")
     path, again = folder / f"{stem}.png", 2
     while path.exists():
         path, again = folder / f"{stem}-{again}.png", again + 1
-    write_image(path, image)
+    try:
+        write_image(path, image)
+    except UsageError as error:  # the folder: no fault of the command line here
+        raise SinkError(str(error)) from error
     return path

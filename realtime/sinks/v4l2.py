@@ -204,7 +204,7 @@ class LoopbackOutput:
                     return cls(path, file, width * height * 3 // 2)
             except OSError as error:
                 _close(path, file)
-                raise SinkError(f"the virtual camera {path} refuses {width}x{height}: {reason(error)}; give another --size.") from error
+                raise SinkError(f"the virtual camera {path} refuses {width}x{height}: {reason(error)}; give another --size") from error
             _close(path, file)
             if time.monotonic() > until:
                 raise SinkError(_held(path, got, wanted))
@@ -231,11 +231,11 @@ class LoopbackOutput:
         try:
             taken = os.write(self._file, frame.data)
         except OSError as error:
-            raise SinkError(f"the virtual camera {self._path} takes no more frames: {reason(error)}; start again.") from error
+            raise SinkError(f"the virtual camera {self._path} takes no more frames: {reason(error)}; start again") from error
         if taken != self._frame_bytes:
             raise SinkError(
                 f"the virtual camera {self._path} took {taken} of {self._frame_bytes} bytes: "
-                "another program changed its size; close that program and start again."
+                "another program changed its size; close that program and start again"
             )
 
     def close(self) -> None:
@@ -267,7 +267,7 @@ def _lock(path: str, file: int) -> None:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        raise SinkError(f"the virtual camera {path} is fed by another run of this program: end that, or load a second device.") from error
+        raise SinkError(f"the virtual camera {path} is fed by another run of this program: end that, or load a second device") from error
 
 
 def refuse_unusable(path: str) -> None:
@@ -285,7 +285,7 @@ def _refuse_busy(path: str) -> None:
     if writer is not None:
         raise SinkError(
             f"the virtual camera {path} is fed by another program ({writer.program}, process {writer.pid}): "
-            "close that, or load a second device."
+            "close that, or load a second device"
         )
 
 
@@ -293,19 +293,19 @@ def _require_loopback(path: str, file: int) -> None:
     try:
         driver, capabilities = query(file)
     except OSError as error:
-        raise SinkError(f"{path} is no video device; leave the name out to use the first virtual camera.") from error
+        raise SinkError(f"{path} is no video device; leave the name out to use the first virtual camera") from error
     if driver != DRIVER:
-        raise SinkError(f"{path} is a camera ({driver}), not a virtual one; leave the name out to use the first virtual camera.")
+        raise SinkError(f"{path} is a camera ({driver}), not a virtual one; leave the name out to use the first virtual camera")
     if not capabilities & _OUTPUT:
-        raise SinkError(f"the virtual camera {path} is fed by another program: close that, or load a second device.")
+        raise SinkError(f"the virtual camera {path} is fed by another program: close that, or load a second device")
 
 
 def _cannot_open(path: str, error: OSError) -> str:
     if isinstance(error, FileNotFoundError):
-        return f"there is no device {path}: run {MODPROBE}, or leave the name out to use the first virtual camera."
+        return f"there is no device {path}: run {MODPROBE}, or leave the name out to use the first virtual camera"
     if isinstance(error, PermissionError):
-        return f"no permission to write to {path}: run sudo usermod -aG video $USER, then log out and in again."
-    return f"cannot open the virtual camera {path}: {reason(error)}; close programs that use it, or reload the driver."
+        return f"no permission to write to {path}: run sudo usermod -aG video $USER, then log out and in again"
+    return f"cannot open the virtual camera {path}: {reason(error)}; close programs that use it, or reload the driver"
 
 
 def _held(path: str, got: PixelLayout, wanted: PixelLayout) -> str:
@@ -313,7 +313,7 @@ def _held(path: str, got: PixelLayout, wanted: PixelLayout) -> str:
     by = f"a program that still shows it ({', '.join(programs)})" if programs else "a program that still shows it"
     return (
         f"the virtual camera {path} is held at {got.width}x{got.height} by {by}: close the camera there to send "
-        f"{wanted.width}x{wanted.height}, or use --size {got.width}x{got.height}."
+        f"{wanted.width}x{wanted.height}, or use --size {got.width}x{got.height}"
     )
 
 

@@ -65,11 +65,11 @@ class VideoSink(Closing):
     reads_image = False
 
     def __init__(self, path: Path, audio_from: str | None = None) -> None:
-        """`audio_from`: a file whose first sound track is taken along. Raises UsageError for a suffix that is no video's."""
+        """`audio_from`: a file whose first sound track is taken along; may be set until `open`. Raises UsageError for an unknown suffix."""
         if path.suffix.lower() not in CODINGS:
-            raise UsageError(f"cannot write {path} as a video: use one of {' '.join(CODINGS)}.")
+            raise UsageError(f"cannot write {path} as a video: use one of {' '.join(CODINGS)}")
         self.path = path
-        self._audio_from = audio_from
+        self.audio_from = audio_from
         self._target = Target(path)
         self._container: Any = None
         self._stream: Any = None
@@ -86,7 +86,7 @@ class VideoSink(Closing):
     def open(self, stream: StreamFormat) -> None:
         """Raises UsageError (folder missing or not writable) or SinkError (no encoder)."""
         if stream.width < 2 or stream.height < 2:
-            raise UsageError(f"cannot write a video of {stream.width}x{stream.height}.")
+            raise UsageError(f"cannot write a video of {stream.width}x{stream.height}")
         self._target.prepare()
         try:
             self._begin(stream)
@@ -99,8 +99,8 @@ class VideoSink(Closing):
         self._container = av.open(str(self._target.part), "w", options=_MUXER_OPTIONS.get(suffix, {}))
         self._stream = _add_video(self._container, CODINGS[suffix], stream)
         self._last_step = round(TICKS / stream.fps) if stream.fps > 0 else TICKS // 30
-        if self._audio_from:
-            self._sound = Sound.open(self._audio_from, self._container)
+        if self.audio_from:
+            self._sound = Sound.open(self.audio_from, self._container)
 
     def write(self, frame: OutputFrame) -> None:
         """Raises SinkError: the disk is full, or the encoder failed."""
@@ -114,7 +114,7 @@ class VideoSink(Closing):
                 self._sound.copy_until(tick / TICKS)
         except (OSError, av.FFmpegError) as error:
             self._broken = True
-            raise SinkError(f"cannot go on writing {self.path}: {reason(error)}; the video so far is in {self._target.part}.") from error
+            raise SinkError(f"cannot go on writing {self.path}: {reason(error)}; the video so far is in {self._target.part}") from error
 
     def _mux(self, picture: Any) -> None:
         for packet in self._stream.encode(picture):
@@ -141,7 +141,7 @@ class VideoSink(Closing):
             planes: NDArray[np.uint8] = cv2.cvtColor(frame.image[:height, :width], cv2.COLOR_BGR2YUV_I420)
             return planes
         size = f"{frame.image.shape[1]}x{frame.image.shape[0]}"
-        raise SinkError(f"{self.path} holds frames of {width}x{height}: one of {size} does not fit; use one --size for the whole run.")
+        raise SinkError(f"{self.path} holds frames of {width}x{height}: one of {size} does not fit; use one --size for the whole run")
 
     def close(self) -> None:
         """Raises SinkError when the file cannot be finished; says where the unfinished one is."""
@@ -154,7 +154,7 @@ class VideoSink(Closing):
         try:
             self._finish()
         except (OSError, av.FFmpegError) as error:
-            message = f"cannot finish {self.path}: {reason(error)}; the video so far is in {self._target.part}."
+            message = f"cannot finish {self.path}: {reason(error)}; the video so far is in {self._target.part}"
             if self._broken:  # told already
                 log.warning(message)
                 return
@@ -186,7 +186,7 @@ def _add_video(container: Any, codings: tuple[Coding, ...], stream: StreamFormat
     coding = next((coding for coding in codings if coding.encoder in av.codec.codecs_available), None)
     if coding is None:
         names = ", ".join(coding.encoder for coding in codings)
-        raise SinkError(f"this build of PyAV has none of the encoders {names}: pip install --upgrade av, or write another kind of file.")
+        raise SinkError(f"this build of PyAV has none of the encoders {names}: pip install --upgrade av, or write another kind of file")
     rate = Fraction(stream.fps).limit_denominator(1001) if stream.fps > 0 else Fraction(30)
     video = container.add_stream(coding.encoder, rate=rate, options=dict(coding.options))
     video.width, video.height, video.pix_fmt = stream.width // 2 * 2, stream.height // 2 * 2, "yuv420p"

@@ -35,7 +35,6 @@ class VirtualCamSink(Closing):
     """
 
     steady = True
-    reads_image = False
 
     def __init__(self, device: str | None = None) -> None:
         self._wanted = device
@@ -44,13 +43,17 @@ class VirtualCamSink(Closing):
         self._bgr = False
 
     @property
+    def reads_image(self) -> bool:
+        return self._bgr
+
+    @property
     def name(self) -> str:
         return f"virtualcam:{self._device}" if self._device else "virtualcam"
 
     def open(self, stream: StreamFormat) -> None:
         """Raises SinkError with the cure: no driver, no such device, in use, not permitted, held at another size."""
         if stream.width % 2 or stream.height % 2:
-            raise UsageError(f"a virtual camera needs an even width and height, not {stream.width}x{stream.height}: give --size.")
+            raise UsageError(f"a virtual camera needs an even width and height, not {stream.width}x{stream.height}: give --size")
         backends = _backends()
         if self._wanted in backends or not sys.platform.startswith("linux"):
             self._camera = self._open_other(stream, backends)
@@ -76,7 +79,7 @@ class VirtualCamSink(Closing):
     def write(self, frame: OutputFrame) -> None:
         """Raises SinkError when the driver did not take the frame."""
         if self._camera is None:
-            raise SinkError("the virtual camera is closed.")
+            raise SinkError("the virtual camera is closed")
         try:
             self._camera.send(frame.image if self._bgr else frame.i420)
         except (RuntimeError, ValueError, TypeError) as error:
@@ -92,7 +95,7 @@ def _backends() -> dict[str, Any]:
     try:
         import pyvirtualcam.camera
     except Exception as error:  # a missing wheel, or a library that does not load
-        raise SinkError(f"pyvirtualcam does not load ({error}): install it with pip install pyvirtualcam, {_OTHERWISE}.") from error
+        raise SinkError(f"pyvirtualcam does not load ({error}): install it with pip install pyvirtualcam, {_OTHERWISE}") from error
     return dict(pyvirtualcam.camera.BACKENDS)
 
 
@@ -135,37 +138,37 @@ def _named(wanted: str, devices: list[v4l2.Loopback]) -> str:
         if wanted.casefold() in device.label.casefold():
             return device.path
     there = ", ".join(f"{device.path} ({device.label})" for device in devices)
-    raise SinkError(f"there is no virtual camera {wanted!r}; there is {there}.")
+    raise SinkError(f"there is no virtual camera {wanted!r}; there is {there}")
 
 
 def missing_sentence(platform: str = sys.platform) -> str:
     """What to do when there is no virtual camera, on this platform, in one sentence."""
     if platform.startswith("linux"):
         if v4l2.driver_installed():
-            return f"there is no virtual camera: load the driver with {v4l2.MODPROBE}, {_OTHERWISE}."
+            return f"there is no virtual camera: load the driver with {v4l2.MODPROBE}, {_OTHERWISE}"
         install = "sudo apt install v4l2loopback-dkms (or your distribution's package of that name)"
-        return f"there is no virtual camera: install the driver with {install}, load it with {v4l2.MODPROBE}, {_OTHERWISE}."
+        return f"there is no virtual camera: install the driver with {install}, load it with {v4l2.MODPROBE}, {_OTHERWISE}"
     if platform == "darwin":
         return (
             "there is no virtual camera: install OBS 30 or later (https://obsproject.com), press Start Virtual Camera in it once, "
-            f"allow its system extension, and quit OBS, {_OTHERWISE}."
+            f"allow its system extension, and quit OBS, {_OTHERWISE}"
         )
     return (
         "there is no virtual camera: install OBS (https://obsproject.com), press Start Virtual Camera in it once "
-        f"and Stop Virtual Camera again, {_OTHERWISE}."
+        f"and Stop Virtual Camera again, {_OTHERWISE}"
     )
 
 
 def _other_sentence(text: str, device: str | None) -> str:
     lowered = text.casefold()
     if "supports only" in lowered:
-        return f"there is no virtual camera {device!r}: leave the name out to use the one that there is."
+        return f"there is no virtual camera {device!r}: leave the name out to use the one that there is"
     if any(words in lowered for words in ("not found", "not installed", "did you install", "no camera registered")):
         return missing_sentence()
     if any(words in lowered for words in ("could not be started", "multiple cameras", "in use", "already")):
-        return "the virtual camera is in use: stop the virtual camera in OBS and end other programs that feed it, then start again."
+        return "the virtual camera is in use: stop the virtual camera in OBS and end other programs that feed it, then start again"
     first = text.strip().splitlines()[0] if text.strip() else "no reason given"
-    return f"the virtual camera does not open: {first.rstrip('.')}; start OBS's virtual camera once and stop it, {_OTHERWISE}."
+    return f"the virtual camera does not open: {first.rstrip('.')}; start OBS's virtual camera once and stop it, {_OTHERWISE}"
 
 
 def virtual_cameras() -> list[VirtualCamera]:
@@ -191,10 +194,10 @@ def diagnose() -> tuple[bool, str]:
     except (SinkError, UsageError) as error:
         return False, str(error)
     label = next((device.label for device in v4l2.loopbacks() if device.path == path), "")
-    return True, f"{path} ({label}) is ready."
+    return True, f"{path} ({label}) is ready"
 
 
 def _try_open() -> tuple[bool, str]:
     with VirtualCamSink() as sink:
         sink.open(StreamFormat(1280, 720, 30.0, live=True))
-        return True, f"{sink.name.removeprefix('virtualcam:')} is ready."
+        return True, f"{sink.name.removeprefix('virtualcam:')} is ready"

@@ -1,0 +1,41 @@
+"""From the text of --output to a sink."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from realtime.errors import UsageError
+from realtime.sinks.base import Sink
+from realtime.sinks.image import IMAGE_SUFFIXES, ImageSink
+from realtime.sinks.null import NullSink
+from realtime.sinks.video import CODINGS, VideoSink
+from realtime.sinks.virtualcam import VirtualCamSink
+from realtime.sinks.window import WindowSink
+
+
+def open_output(text: str, audio_from: str | None = None) -> Sink:
+    """The sink that `text` names, not opened yet: virtualcam[:DEVICE], window, null, or a file by its suffix.
+
+    `audio_from`: the file whose sound a video takes along. Raises UsageError for anything else, naming the possibilities.
+    """
+    kind, _, device = text.partition(":")
+    if kind == "virtualcam":
+        return VirtualCamSink(device or None)
+    if text == "window":
+        return WindowSink()
+    if text == "null":
+        return NullSink()
+    return _file(text, audio_from)
+
+
+def _file(text: str, audio_from: str | None) -> Sink:
+    path = Path(text).expanduser()
+    suffix = path.suffix.lower()
+    if suffix in CODINGS:
+        return VideoSink(path, audio_from)
+    if suffix in IMAGE_SUFFIXES:
+        return ImageSink(path)
+    raise UsageError(
+        f"there is no output {text!r}: use virtualcam, virtualcam:DEVICE, window, null, "
+        f"a video file ({' '.join(CODINGS)}) or a picture ({' '.join(IMAGE_SUFFIXES)})"
+    )

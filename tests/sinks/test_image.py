@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from realtime.errors import SinkError, UsageError
+from realtime.sinks.files import Target
+from realtime.sinks.image import IMAGE_SUFFIXES, ImageSink, save_still
+from tests.sinks.frames import colours_wrong_by, frame, number_of, picture, stream
+
+
+def read(path: Path) -> np.ndarray:
+    return cv2.imdecode(np.frombuffer(path.read_bytes(), np.uint8), cv2.IMREAD_COLOR)
+
+
+@pytest.mark.parametrize("suffix", [*IMAGE_SUFFIXES, ".PNG"])
+def test_the_newest_frame_is_written_at_the_end(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"bild ü 图{suffix}"
+    with ImageSink(path) as sink:
+        sink.open(stream())
+        for number in range(4):
+            sink.write(frame(number))
+        assert not path.exists()
+    assert number_of(read(path)) == 3 and colours_wrong_by(read(path)) <= 6
+    sink.close()
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_kept_frame_does_not_change_with_the_callers_array(tmp_path: Path) -> None:
+    given = frame(6)
+    with ImageSink(tmp_path / "out.png") as sink:
+        sink.open(stream())
+        sink.write(given)
+        given.image[:] = 0
+    assert np.array_equal(read(tmp_path / "out.png"), picture(160, 120, 6))
+
+
+def test_without_a_frame_an_older_picture_stays(tmp_path: Path) -> None:
+    (tmp_path / "out.png").write_bytes(b"old")
+    with ImageSink(tmp_path / "out.png") as sink:
+        sink.open(stream())
+    assert (tmp_path / "out.png").read_bytes() == b"old"
+
+
+def test_wrong_targets_are_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="as a picture"):
+        ImageSink(tmp_path / "out.tiff2")
+    with pytest.raises(UsageError, match="there is no folder"):
+        ImageSink(tmp_path / "gone" / "out.png").open(stream())
+
+
+def test_stills_never_replace_one_another(tmp_path: Path) -> None:
+    paths = [save_still(picture(64, 48, number), tmp_path) for number in range(3)]
+    assert len(set(paths)) == 3
+    assert [number_of(read(path)) for path in paths] == [0, 1, 2]
+    with pytest.raises(SinkError, match="there is no folder"):
+        save_still(picture(64, 48), tmp_path / "gone")
+
+
+def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Path, data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(SinkError, match="the disk is full"):
+        save_still(picture(64, 48), tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_target_replaces_only_when_complete(tmp_path: Path) -> None:
+    (tmp_path / "a.bin").write_bytes(b"old")
+    target = Target(tmp_path / "a.bin")
+    target.prepare()
+    target.part.write_bytes(b"new")
+    assert (tmp_path / "a.bin").read_bytes() == b"old" and target.part.suffix == ".bin"
+    target.commit()
+    assert (tmp_path / "a.bin").read_bytes() == b"new" and not target.part.exists()
