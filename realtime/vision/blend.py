@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from realtime.types import Array, Image
 from realtime.vision.mesh.maths import kernel
 
@@ -10,15 +12,29 @@ from realtime.vision.mesh.maths import kernel
 def paste(image: Image, x: int, y: int, colour: Image, alpha: Array) -> None:
     """image = image + (colour - image) * alpha / 255, rounded to the nearest level, in place, within the patch's rectangle only.
 
-    image: (H, W, 3) uint8; colour: (h, w, 3) uint8; alpha: (h, w) uint8; (x, y): the rectangle's top-left pixel. The rectangle must
-    lie inside the image. Pixels of alpha 0 are neither read nor written; alpha 255 copies the colour.
+    image: (H, W, 3) uint8 C-contiguous; colour: (h, w, 3) uint8; alpha: (h, w) uint8; (x, y): the rectangle's top-left pixel. The
+    rectangle must lie inside the image. Pixels of alpha 0 keep their value whatever the colour holds; alpha 255 copies the colour.
     """
-    for i in range(alpha.shape[0]):
-        for j in range(alpha.shape[1]):
-            a = int(alpha[i, j])
-            if a == 0:
-                continue
-            for c in range(3):
-                # n / 255 rounded is (n + 128 + (n + 128 >> 8)) >> 8 for every n up to 255 * 255 (Blinn 1995)
-                n = int(image[y + i, x + j, c]) * (255 - a) + int(colour[i, j, c]) * a + 128
-                image[y + i, x + j, c] = (n + (n >> 8)) >> 8
+    height, width = alpha.shape
+    stride = image.shape[1]
+    pixels, colours = image.reshape(-1), colour.reshape(-1)
+    wide = np.empty(3 * width, np.uint8)
+    for row in range(height):
+        first, last = 0, width
+        while first < last and alpha[row, first] == 0:
+            first += 1
+        while last > first and alpha[row, last - 1] == 0:
+            last -= 1
+        for j in range(first, last):  # one opacity per byte, so that the next loop runs over plain bytes and can use vector instructions
+            wide[3 * j] = wide[3 * j + 1] = wide[3 * j + 2] = alpha[row, j]
+        count, start = 3 * (last - first), 3 * ((y + row) * stride + x + first)
+        _blend(pixels[start : start + count], colours[3 * (row * width + first) :], wide[3 * first :])
+
+
+@kernel
+def _blend(below: Array, above: Array, alpha: Array) -> None:
+    for k in range(len(below)):
+        a = np.int32(alpha[k])
+        # n / 255 rounded is (n + 128 + (n + 128 >> 8)) >> 8 for every n up to 255 * 255 (Blinn 1995)
+        n = np.int32(below[k]) * (np.int32(255) - a) + np.int32(above[k]) * a + np.int32(128)
+        below[k] = np.uint8((n + (n >> np.int32(8))) >> np.int32(8))

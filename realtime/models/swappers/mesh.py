@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
-import cv2
 import numpy as np
 
 from realtime.errors import UsageError
 from realtime.models.base import Identity
-from realtime.types import Array, Face, Floats, Image, Landmarks, Patch, SourcePhoto
+from realtime.types import Array, Face, Image, Landmarks, Patch, SourcePhoto
 from realtime.types import Box as FaceBox
 from realtime.vision.blend import paste
 from realtime.vision.mesh import indices
 from realtime.vision.mesh.atlas import Atlas, build_atlas
-from realtime.vision.mesh.paint import paint
+from realtime.vision.mesh.holes import cut_hole
+from realtime.vision.mesh.maths import kernel
+from realtime.vision.mesh.paint import pack_curve, paint
 from realtime.vision.mesh.raster import CHANNELS, Grid, draw_grid, new_grid
 from realtime.vision.mesh.shade import new_history, new_mesh, new_shaded, shade
 from realtime.vision.mesh.topology import Topology, load_topology
@@ -27,9 +28,9 @@ SMALLEST: Final = 16
 """Width and height in pixels below which a face is not swapped."""
 CELLS: Final = 80
 """About how many grid cells the longer side of a face has."""
-HOLES: Final = tuple(np.array(part, np.intp) for part in (indices.LEFT_EYE, indices.RIGHT_EYE, indices.INNER_LIPS))
-TEXELS: Final = 1.03
-"""Fewest texels per pixel of the face: the smallest atlas level that is at least this sharp is used."""
+HOLES: Final = tuple(np.array(part, np.int32) for part in (indices.LEFT_EYE, indices.RIGHT_EYE, indices.INNER_LIPS))
+TEXELS: Final = 1.25
+"""Fewest texels across the atlas for each pixel of the face's region: the smallest level that is at least this sharp is used."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,9 @@ class MeshIdentity:
     atlas: Atlas
 
 
-@dataclass(frozen=True)
-class Rectangle:
+class Rectangle(NamedTuple):
+    """Of the frame, in pixels."""
+
     x: int
     y: int
     width: int
@@ -62,9 +64,9 @@ class MeshSwapper:
         self._shaded = new_shaded(count)
         self._attributes = np.zeros((count, CHANNELS), np.float32)
         self._attributes[:, :2] = self._topology.uv
+        self._tones = np.zeros((3, 256), np.uint64)
         self._grid = new_grid(1, 1)
         self._buffers = [np.empty(0, np.uint8) for _ in range(PATCHES)]
-        self._hole = np.empty(0, np.uint8)
         self._turn = 0
         self._atlas: Atlas | None = None
 
@@ -94,8 +96,8 @@ class MeshSwapper:
         if self._atlas is None:
             raise RuntimeError("no identity is in use: call use() with a fitted identity first")
         points = np.ascontiguousarray(face.landmarks.points, np.float32)
-        area = _region(points, image)
-        if area is None:
+        area = Rectangle(*_region(points, image.shape[0], image.shape[1]))
+        if area.width < SMALLEST or area.height < SMALLEST:
             return None
         patch = self._patch(area)
         shaded, source = self._shaded, self._atlas.source
@@ -105,10 +107,10 @@ class MeshSwapper:
         step = max(2, round(longer / CELLS))
         grid = self._fitting_grid(area, step)
         draw_grid(points, self._attributes, self._topology.triangles, area.x, area.y, step, grid, 4.0 * step / longer, 3)
-        curve = (shaded.curve * 64.0 + 0.5).astype(np.int32)
-        paint(grid.nodes, step, self._level(longer), curve, patch.colour, patch.alpha)
-        for part in HOLES:
-            self._cut(patch, points[part, :2], longer)
+        pack_curve(shaded.curve, self._tones)
+        paint(grid.nodes, step, self._level(longer), self._tones, patch.colour, patch.alpha)
+        for outline in HOLES:
+            cut_hole(patch.alpha, points, outline, area.x, area.y, max(1, longer // 120))
         return patch
 
     def warm_up(self) -> None:
@@ -135,7 +137,8 @@ class MeshSwapper:
     def _fitting_grid(self, area: Rectangle, step: int) -> Grid:
         rows, columns = -(-area.height // step) + 1, -(-area.width // step) + 1
         if self._grid.ids.shape != (rows, columns):
-            self._grid = new_grid(rows, columns)
+            self._tones = np.zeros((3, 256), np.uint64)
+        self._grid = new_grid(rows, columns)
         return self._grid
 
     def _level(self, longer: int) -> Array:
@@ -144,32 +147,15 @@ class MeshSwapper:
         sharp = [level for level in self._atlas.levels if len(level) >= TEXELS * longer]
         return sharp[-1] if sharp else self._atlas.levels[0]
 
-    def _cut(self, patch: Patch, outline: Floats, longer: int) -> None:
-        """Lower the opacity inside one eye or the mouth to nothing, with a soft edge."""
-        soft = max(3, longer // 60 | 1)
-        height, width = patch.alpha.shape
-        x0, y0 = np.maximum(outline.min(0) - (patch.x, patch.y) - soft, 0).astype(int)
-        x1, y1 = np.minimum(outline.max(0) - (patch.x, patch.y) + soft + 2, (width, height)).astype(int)
-        if x1 <= x0 or y1 <= y0:
-            return
-        if self._hole.size < (y1 - y0) * (x1 - x0):
-            self._hole = np.empty(2 * (y1 - y0) * (x1 - x0), np.uint8)
-        hole = self._hole[: (y1 - y0) * (x1 - x0)].reshape(y1 - y0, x1 - x0)
-        hole[:] = 0
-        corners = ((outline - (patch.x + x0, patch.y + y0)) * 16).round().astype(np.int32)
-        cv2.fillPoly(hole, [corners], 255, shift=4)
-        cv2.blur(hole, (soft, soft), hole)
-        inside = patch.alpha[y0:y1, x0:x1]
-        cv2.subtract(inside, hole, inside)
 
-
-def _region(points: Floats, image: Image) -> Rectangle | None:
-    """The landmarks' bounding box and a little more, within the image; None when less than SMALLEST is left."""
-    low, high = points[:, :2].min(0), points[:, :2].max(0)
-    pad = 0.04 * float((high - low).max())
-    height, width = image.shape[:2]
-    x0, y0 = max(int(np.floor(low[0] - pad)), 0), max(int(np.floor(low[1] - pad)), 0)
-    x1, y1 = min(int(np.ceil(high[0] + pad)), width), min(int(np.ceil(high[1] + pad)), height)
-    if x1 - x0 < SMALLEST or y1 - y0 < SMALLEST:
-        return None
-    return Rectangle(x0, y0, x1 - x0, y1 - y0)
+@kernel
+def _region(points: Array, height: int, width: int) -> tuple[int, int, int, int]:
+    """x, y, width, height of the landmarks' bounding box and a little more, within the image."""
+    low_x, high_x, low_y, high_y = points[0, 0], points[0, 0], points[0, 1], points[0, 1]
+    for v in range(len(points)):
+        low_x, high_x = min(low_x, points[v, 0]), max(high_x, points[v, 0])
+        low_y, high_y = min(low_y, points[v, 1]), max(high_y, points[v, 1])
+    pad = 0.04 * max(high_x - low_x, high_y - low_y)
+    x0, y0 = max(int(np.floor(low_x - pad)), 0), max(int(np.floor(low_y - pad)), 0)
+    x1, y1 = min(int(np.ceil(high_x + pad)), width), min(int(np.ceil(high_y + pad)), height)
+    return x0, y0, x1 - x0, y1 - y0

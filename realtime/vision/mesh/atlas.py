@@ -99,16 +99,14 @@ def complete(texture: Floats, visible: Floats) -> Image:
 
 
 def pyramid(texture: Image) -> list[Image]:
-    """Halved again and again down to SMALLEST."""
-    levels = [texture]
-    while len(levels[-1]) > SMALLEST:
-        levels.append(cv2.resize(levels[-1], None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA))
-    return levels
+    """Each level smaller by the square root of two, down to SMALLEST."""
+    sides = [round(len(texture) / 2 ** (step / 2)) for step in range(20)]
+    return [cv2.resize(texture, (side, side), interpolation=cv2.INTER_AREA) for side in sides if side >= SMALLEST]
 
 
 def describe(levels: Sequence[Image], normals: Floats, topology: Topology) -> Source:
     """The vertex colours of the atlas, their light, and where it shows skin. Thresholds in levels, chosen by eye."""
-    small = cv2.GaussianBlur(levels[2], (0, 0), 1.5).astype(np.float32)
+    small = cv2.GaussianBlur(levels[4], (0, 0), 1.5).astype(np.float32)
     where = (topology.uv * len(small) - 0.5)[None]
     colour = np.ascontiguousarray(cv2.remap(small, where, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)[0])
     basis = np.empty((len(colour), TERMS), np.float32)

@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from realtime.types import Array
 from realtime.vision.mesh.maths import kernel
 
-TONE_BITS = 6
-"""Fractional bits of the tone curve and of the offsets: int32 levels * 64."""
-
+U = np.uint64
 
 @kernel
 def sample_colours(image: Array, points: Array, radius: int, out: Array) -> None:
-    """Mean colour around each vertex: out (V, 3) float32 BGR from about 7x7 pixels within `radius`; the border is replicated."""
+    """Mean colour around each vertex: out (V, 3) float32 BGR from about 6x6 pixels within `radius`; the border is replicated."""
     height, width = image.shape[0], image.shape[1]
-    step = max(1, (2 * radius + 1) // 6)
+    step = max(1, (2 * radius + 3) // 5)
     reach = radius // step * step
+    bytes_ = image.reshape(-1)
     for v in range(len(points)):
         x, y = int(np.rint(points[v, 0])), int(np.rint(points[v, 1]))
-        b, g, r, n = 0, 0, 0, 0
+        b, g, r, n = U(0), U(0), U(0), U(0)
         for i in range(y - reach, y + reach + 1, step):
-            row = min(max(i, 0), height - 1)
+            row = U(min(max(i, 0), height - 1)) * U(width)
             for j in range(x - reach, x + reach + 1, step):
-                column = min(max(j, 0), width - 1)
-                b += image[row, column, 0]
-                g += image[row, column, 1]
-                r += image[row, column, 2]
-                n += 1
+                at = (row + U(min(max(j, 0), width - 1))) * U(3)
+                b += U(bytes_[at])
+                g += U(bytes_[at + U(1)])
+                r += U(bytes_[at + U(2)])
+                n += U(1)
         share = np.float32(1.0) / np.float32(n)
-        out[v, 0], out[v, 1], out[v, 2] = b * share, g * share, r * share
+        out[v, 0], out[v, 1], out[v, 2] = np.float32(b) * share, np.float32(g) * share, np.float32(r) * share
 
 
 @kernel
@@ -68,33 +65,44 @@ def weighted_mean(values: Array, weight: Array, out: Array) -> None:
 def blur_weighted(blur: Array, values: Array, weight: Array, damping: float, out: Array) -> None:
     """Gaussian mean over the surface of values (V, 3) under weight (V,), drawn to zero where there is little weight.
 
-    blur: (V, V), row sums free. `damping` is the share of a row's sum that counts as weight of value zero.
+    blur: (V, V) with rows that sum to one; `damping` is the weight of an extra value zero.
     """
-    count = len(values)
-    for v in range(count):
-        b = g = r = total = full = np.float32(0.0)
-        for u in range(count):
-            k = blur[v, u]
-            w = k * weight[u]
-            b += w * values[u, 0]
-            g += w * values[u, 1]
-            r += w * values[u, 2]
-            total += w
-            full += k
-        share = np.float32(1.0) / (total + np.float32(damping) * full)
+    count = len(weight)
+    planes = np.empty((4, count), np.float32)
+    for u in range(count):
+        for c in range(3):
+            planes[c, u] = values[u, c] * weight[u]
+        planes[3, u] = weight[u]
+    _products(blur, planes, out, np.float32(damping))
+
+
+@kernel
+def _products(matrix: Array, planes: Array, out: Array, damping: np.float32) -> None:
+    """out (V, 3) = matrix (V, U) @ planes[:3].T / (matrix @ planes[3] + damping); planes are contiguous for vector instructions."""
+    blue, green, red, weight = planes[0], planes[1], planes[2], planes[3]
+    for v in range(len(matrix)):
+        row = matrix[v]
+        b = g = r = total = np.float32(0.0)
+        for u in range(len(row)):
+            k = row[u]
+            b += k * blue[u]
+            g += k * green[u]
+            r += k * red[u]
+            total += k * weight[u]
+        share = np.float32(1.0) / (total + damping)
         out[v, 0], out[v, 1], out[v, 2] = b * share, g * share, r * share
 
 
 @kernel
-def add_membrane(source: Any, rim: Array, offset: Array) -> None:
+def add_membrane(membrane: Array, rim: Array, offset: Array) -> None:
     """Spread the colour steps at the border smoothly over the inside: offset (V, 3) += membrane (V, R) @ rim (R, 3)."""
+    count = membrane.shape[1]
+    planes = np.zeros((4, count), np.float32)
+    for j in range(count):
+        for c in range(3):
+            planes[c, j] = rim[j, c]
+    spread = np.empty_like(offset)
+    _products(membrane, planes, spread, np.float32(1.0))
     for v in range(len(offset)):
-        b = g = r = np.float32(0.0)
-        for j in range(len(rim)):
-            k = source.membrane[v, j]
-            b += k * rim[j, 0]
-            g += k * rim[j, 1]
-            r += k * rim[j, 2]
-        offset[v, 0] += b
-        offset[v, 1] += g
-        offset[v, 2] += r
+        for c in range(3):
+            offset[v, c] += spread[v, c]

@@ -122,21 +122,27 @@ def _soft_cover(grid: Grid) -> None:
     rows, columns = grid.ids.shape
     kept = np.empty((rows, columns), np.float32)
     for y in range(rows):
+        above, below = max(y - 1, 0), min(y + 1, rows - 1)
         for x in range(columns):
-            all_covered = np.float32(1.0)
-            for i in range(max(y - 1, 0), min(y + 2, rows)):
-                for j in range(max(x - 1, 0), min(x + 2, columns)):
-                    if grid.ids[i, j] == 0:
-                        all_covered = np.float32(0.0)
-            kept[y, x] = all_covered
+            seen = min(grid.ids[above, x], grid.ids[y, x], grid.ids[below, x])
+            kept[y, x] = np.float32(1.0) if seen > 0 else np.float32(0.0)
+        _across(kept[y], True)
     for y in range(rows):
+        above, below = max(y - 1, 0), min(y + 1, rows - 1)
         for x in range(columns):
-            total, count = np.float32(0.0), 0
-            for i in range(max(y - 1, 0), min(y + 2, rows)):
-                for j in range(max(x - 1, 0), min(x + 2, columns)):
-                    total += kept[i, j]
-                    count += 1
-            grid.cover[y, x] = total / np.float32(count)
+            grid.cover[y, x] = (kept[above, x] + kept[y, x] + kept[below, x]) / np.float32(9.0)
+        _across(grid.cover[y], False)
+
+
+@kernel
+def _across(row: Array, smallest: bool) -> None:
+    """Each value's smallest, or sum, of itself and its two neighbours, in place; the ends count double."""
+    before = row[0]
+    last = len(row) - 1
+    for x in range(last + 1):
+        here, after = row[x], row[min(x + 1, last)]
+        row[x] = min(before, here, after) if smallest else before + here + after
+        before = here
 
 
 @kernel

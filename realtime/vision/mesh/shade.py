@@ -243,7 +243,7 @@ def _offsets(
             rim = (step[v, c] - middle[v, c]) * np.sqrt(seen[v])
             rim = min(max(rim, np.float32(-40.0)), np.float32(40.0))
             history.rim[j, c] = keep * history.rim[j, c] + (np.float32(1.0) - keep) * rim
-    colour.add_membrane(source, history.rim[: len(source.ring)], out.offset)
+    colour.add_membrane(source.membrane, history.rim, out.offset)
 
 
 @kernel

@@ -49,7 +49,7 @@ class Topology:
     skin: Floats
     """(V,) 0..1: how surely the vertex shows plain skin; 0 on eyes, brows, lips."""
     blur: Floats
-    """(V, V) Gaussian weights over the surface, corrected for vertex density (rows not normalised)."""
+    """(V, V) Gaussian weights over the surface, corrected for vertex density; rows sum to one."""
     laplacian: Array
     """(V, V) float64 graph Laplacian plus a small diagonal: solving it spreads boundary values smoothly and lets them fade."""
 
@@ -162,4 +162,5 @@ def _skin(xyz: Array, depth: Array) -> Array:
 def _blur(xyz: Array) -> Array:
     squared = ((xyz[:, None] - xyz[None]) ** 2).sum(2)
     density = np.exp(-squared / 0.5).sum(1)
-    return np.asarray(np.exp(-squared / (2 * LIGHT_BLUR**2)) / density[None])
+    weight = np.exp(-squared / (2 * LIGHT_BLUR**2)) / density[None]
+    return np.asarray(weight / weight.sum(1, keepdims=True))

@@ -1,0 +1,116 @@
+"""Openings in the painted face: the eyes and the inside of the mouth stay the frame's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from realtime.types import Array
+from realtime.vision.mesh.maths import kernel
+
+
+@kernel
+def cut_hole(alpha: Array, points: Array, outline: Array, x0: int, y0: int, soft: int) -> None:
+    """Lower the opacity inside a closed outline to nothing, with an edge about 2 * soft + 1 pixels wide.
+
+    alpha: (h, w) uint8 whose first pixel is pixel (x0, y0) of the frame; points: (V, 3) landmarks; outline: vertices in order.
+    """
+    left, top, right, bottom = _bounds(points, outline, x0, y0, soft + 1, alpha.shape)
+    if right <= left or bottom <= top:
+        return
+    cover = np.zeros((bottom - top, right - left + 2), np.float32)
+    last = outline[len(outline) - 1]
+    for v in outline:
+        _edge(
+            cover,
+            points[last, 0] - np.float32(x0 + left) + np.float32(0.5),
+            points[last, 1] - np.float32(y0 + top) + np.float32(0.5),
+            points[v, 0] - np.float32(x0 + left) + np.float32(0.5),
+            points[v, 1] - np.float32(y0 + top) + np.float32(0.5),
+        )
+        last = v
+    _accumulate(cover)
+    _blur_rows(cover, soft)
+    _subtract(alpha, cover, left, top, soft)
+
+
+@kernel
+def _bounds(points: Array, outline: Array, x0: int, y0: int, margin: int, shape: tuple[int, int]) -> Any:
+    low_x = low_y = np.float32(1e9)
+    high_x = high_y = np.float32(-1e9)
+    for v in outline:
+        low_x, high_x = min(low_x, points[v, 0]), max(high_x, points[v, 0])
+        low_y, high_y = min(low_y, points[v, 1]), max(high_y, points[v, 1])
+    left, top = max(int(np.floor(low_x)) - x0 - margin, 0), max(int(np.floor(low_y)) - y0 - margin, 0)
+    right, bottom = min(int(np.ceil(high_x)) - x0 + margin + 1, shape[1]), min(int(np.ceil(high_y)) - y0 + margin + 1, shape[0])
+    return left, top, right, bottom
+
+
+@kernel
+def _edge(cover: Array, ax: np.float32, ay: np.float32, bx: np.float32, by: np.float32) -> None:
+    """Add one edge's signed area to the pixels it crosses and the step it leaves to their right (exact-area scan conversion)."""
+    if ay == by:
+        return
+    sign = np.float32(1.0)
+    if ay > by:
+        ax, ay, bx, by, sign = bx, by, ax, ay, np.float32(-1.0)
+    slope = (bx - ax) / (by - ay)
+    columns = np.float32(cover.shape[1] - 2)
+    for y in range(max(int(ay), 0), min(int(np.ceil(by)), cover.shape[0])):
+        low, high = max(ay, np.float32(y)), min(by, np.float32(y + 1))
+        height = (high - low) * sign
+        middle = ax + slope * (np.float32(0.5) * (low + high) - ay)
+        middle = min(max(middle, np.float32(0.0)), columns)
+        x = int(middle)
+        inside = np.float32(x + 1) - middle  # the edge is taken as upright within one row: the blur hides the difference
+        cover[y, x] += height * inside
+        cover[y, x + 1] += height * (np.float32(1.0) - inside)
+
+
+@kernel
+def _accumulate(cover: Array) -> None:
+    """Running sums along the rows turn edge steps into coverage 0..1."""
+    for y in range(cover.shape[0]):
+        total = np.float32(0.0)
+        for x in range(cover.shape[1]):
+            total += cover[y, x]
+            cover[y, x] = min(abs(total), np.float32(1.0))
+
+
+@kernel
+def _blur_rows(cover: Array, soft: int) -> None:
+    """Box mean over 2 * soft + 1 pixels along each row, zero outside."""
+    columns = cover.shape[1]
+    before = np.empty(columns, np.float32)
+    share = np.float32(1.0) / np.float32(2 * soft + 1)
+    for y in range(cover.shape[0]):
+        before[:] = cover[y]
+        total = np.float32(0.0)
+        for x in range(min(soft, columns)):
+            total += before[x]
+        for x in range(columns):
+            if x + soft < columns:
+                total += before[x + soft]
+            if x - soft - 1 >= 0:
+                total -= before[x - soft - 1]
+            cover[y, x] = total * share
+
+
+@kernel
+def _subtract(alpha: Array, cover: Array, left: int, top: int, soft: int) -> None:
+    """The box mean down the columns, taken off the opacity."""
+    rows, columns = cover.shape[0], cover.shape[1] - 2
+    total = np.zeros(columns, np.float32)
+    share = np.float32(255.0) / np.float32(2 * soft + 1)
+    for y in range(min(soft, rows)):
+        for x in range(columns):
+            total[x] += cover[y, x]
+    for y in range(rows):
+        for x in range(columns):
+            if y + soft < rows:
+                total[x] += cover[y + soft, x]
+            if y - soft - 1 >= 0:
+                total[x] -= cover[y - soft - 1, x]
+            left_over = np.float32(alpha[top + y, left + x]) - total[x] * share
+            alpha[top + y, left + x] = np.uint8(max(left_over, np.float32(0.0)))
