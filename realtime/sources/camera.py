@@ -79,7 +79,7 @@ class CameraSource(Managed):
         self._newest: Newest[Frame] = Newest()
         self._pool = ImagePool()
         self._size = (0, 0)
-        self._fps = fps
+        self._fourcc, self._fps = "", fps
         self._seq = 0
         self._times: deque[float] = deque(maxlen=60)
         self._said: set[str] = set()
@@ -123,11 +123,8 @@ class CameraSource(Managed):
         return frame
 
     def _described(self, entry: CameraEntry, frame: Frame) -> SourceInfo:
-        assert self._capture is not None
         height, width = frame.image.shape[:2]
-        fourcc, rate = _fourcc(self._capture.get(cv2.CAP_PROP_FOURCC)), float(self._capture.get(cv2.CAP_PROP_FPS))
-        self._fps = rate if 1 <= rate <= 1000 else float(self._request[3])
-        note = difference(entry, (fourcc, width, height, self._fps), self._request)
+        note = difference(entry, (self._fourcc, width, height, self._fps), self._request)
         return SourceInfo(entry.name, width, height, fps=self._fps, live=True, note=note)
 
     def _connect(self, entry: CameraEntry) -> Capture:
@@ -143,6 +140,8 @@ class CameraSource(Managed):
         capture.set(cv2.CAP_PROP_FRAME_HEIGHT, height)
         capture.set(cv2.CAP_PROP_FPS, fps)
         capture.set(cv2.CAP_PROP_BUFFERSIZE, _BUFFERS)
+        rate = float(capture.get(cv2.CAP_PROP_FPS))
+        self._fourcc, self._fps = _letters(capture.get(cv2.CAP_PROP_FOURCC)), rate if 1 <= rate <= 1000 else fps
         return capture
 
     def _run(self) -> None:
@@ -204,6 +203,7 @@ class CameraSource(Managed):
         if self._stop or self._entry is None:
             return
         log.warning("camera %s gives no more frames: waiting for it to come back.", self._entry)
+        self._times.clear()
         delay = _BACK_OFF[0]
         while not self._stop.wait(delay):
             delay = min(2 * delay, _BACK_OFF[1])
@@ -240,7 +240,7 @@ class CameraSource(Managed):
                 capture.release()
 
 
-def _fourcc(value: float) -> str:
+def _letters(value: float) -> str:
     """The four letters, or an empty string when the backend does not tell."""
     code = int(value)
     text = "".join(chr(code >> shift & 0xFF) for shift in (0, 8, 16, 24)) if code > 0 else ""

@@ -11,6 +11,8 @@ from realtime.sources.cameras import CameraEntry
 Mode = tuple[str, int, int, float]
 """Four letters (empty when unknown), width, height, frames a second."""
 
+_OFFERS = 4
+"""Formats named in a sentence at most."""
 _RAW = frozenset({"YUYV", "YUY2", "UYVY", "YVYU", "YU12", "NV12", "I420", "RGB3", "BGR3"})
 
 
@@ -59,6 +61,12 @@ def low_rate(measured: float, nominal: float) -> str:
     )
 
 
+def _fastest(mode: str) -> str:
+    """ "MJPG 1280x720 at 30, 15 fps" without the slower rates."""
+    first, comma, _ = mode.partition(",")
+    return f"{first} fps" if comma else first
+
+
 def _words(mode: Mode) -> str:
     return f"{mode[0] or 'video'} {mode[1]}x{mode[2]} at {mode[3]:g} fps"
 
@@ -68,6 +76,6 @@ def _advice(entry: CameraEntry, got: Mode, asked: Mode) -> str:
     if got[0] in _RAW and got[3] <= 10:
         return "; so few frames almost always mean an uncompressed format: plug it into a USB 3 port or choose a smaller --size"
     if got[1:3] != asked[1:3] and entry.formats:
-        offers = (compressed or list(entry.formats))[:4]
-        return f"; it offers {'; '.join(offers)}: choose one of these with --size and --fps"
+        offers = [_fastest(mode) for mode in (compressed or entry.formats)]
+        return f"; it offers {', '.join(offers[:_OFFERS])}: choose one of these with --size and --fps"
     return ""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import stat
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from realtime.errors import UsageError
 from realtime.sources.base import Source
 from realtime.sources.camera import CameraSource
-from realtime.sources.cameras import CameraEntry, find_camera, first_camera, list_cameras, listing_of_all
+from realtime.sources.cameras import CameraEntry, find_camera, first_camera, list_cameras, listing_of_all, platform_backend
 from realtime.sources.image import SUFFIXES, ImageSource
 from realtime.sources.stream import SCHEMES, StreamSource, redacted
 from realtime.sources.synthetic import SyntheticSource
@@ -95,6 +96,9 @@ def _existing(photo: str) -> Path:
 
 
 def _camera(text: str, cameras: list[CameraEntry]) -> CameraEntry:
+    if text.isdecimal() and not cameras and not sys.platform.startswith("linux"):
+        # Listing can fail where opening by number works; on Linux an empty list is the truth.
+        return CameraEntry(int(text), f"camera {text}", "", platform_backend())
     try:
         return find_camera(text, cameras)
     except UsageError as error:
