@@ -33,8 +33,12 @@ from realtime.vision.blend import paste
 
 SUMMARY = "identity, expression, seam, flicker and hands of the swap on photographs and clips"
 
-SOURCES: Final = ("openpeople_P001_studio_portrait.jpg", "openpeople_P004_studio_portrait.jpg", "faker_male_98.jpg")
-"""Synthetic people."""
+SOURCES: Final = {
+    "openpeople_P001_studio_portrait.jpg": "openpeople_P001",
+    "openpeople_P004_studio_portrait.jpg": "openpeople_P004",
+    "faker_male_98.jpg": "faker_male_98",
+}
+"""Photos of synthetic people, and how the names of pictures of the same person begin."""
 SHEETS: Final = ("openpeople_P001_emotions_sheet.jpg", "openpeople_P004_character_sheet.jpg")
 """Pictures of many faces: no stills to swap."""
 CLIPS: Final = (
@@ -78,6 +82,8 @@ class Person:
     """A fitted source."""
 
     name: str
+    own: str
+    """How the names of pictures of the same person begin."""
     identity: Identity
     embedding: Floats
 
@@ -110,7 +116,8 @@ def run(options: argparse.Namespace) -> int:
     cv2.setNumThreads(1)
     with ExitStack() as cleanup:
         rig = opened(cleanup)
-        people = [fitted(rig, media / "stills" / name) for name in (SOURCES[:1] if options.quick else SOURCES)]
+        sources = list(SOURCES)[: 1 if options.quick else None]
+        people = [fitted(rig, media / "stills" / name) for name in sources]
         rows = list(stills_rows(rig, people, media / "stills", options))
         for clip in QUICK_CLIPS if options.quick else CLIPS:
             if options.only in clip:
@@ -130,8 +137,9 @@ def opened(cleanup: ExitStack) -> Rig:
 
 def fitted(rig: Rig, path: Path) -> Person:
     """A source photo, fitted by the swapper and embedded by the judge."""
-    photos = load_source((path,), rig.models.detector, rig.models.landmarker).photos
-    return Person(path.stem, rig.models.swapper.fit(photos), rig.judge.embedding(photos[0].image, photos[0].landmarks.points))
+    photos, _ = load_source((path,), rig.models.photo_detector, rig.models.landmarker)
+    embedding = rig.judge.embedding(photos[0].image, photos[0].landmarks.points)
+    return Person(path.stem, SOURCES[path.name], rig.models.swapper.fit(photos), embedding)
 
 
 # -------------------------------------------------------------------------------------------------------------------- takes
@@ -197,7 +205,7 @@ def stills_rows(rig: Rig, people: Sequence[Person], folder: Path, options: argpa
     takes = list(stills(rig, folder))[: QUICK_STILLS if options.quick else None]
     reels = []
     for person in people:
-        others = [take for take in takes if take.seen and take.name.split("_")[:2] != person.name.split("_")[:2]]
+        others = [take for take in takes if take.seen and not take.name.startswith(person.own)]
         reels.append(swapped(rig, person, others, options.save, still=True))
     missed = [take.name for take in takes if take.seen is None]
     yield Row("stills", "pictures", len(takes), note=f"no face followed: {', '.join(missed)}" if missed else "")
