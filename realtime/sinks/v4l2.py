@@ -212,16 +212,14 @@ class LoopbackOutput:
 
     @staticmethod
     def _open_output(path: str) -> int:
-        _refuse_busy(path)
-        cure(path)
+        refuse_unusable(path)
+        cure(path)  # while nothing of ours has it open: the format can be set only from the first opener on
+        file = _open(path)
         try:
-            file = os.open(path, os.O_WRONLY)
-        except OSError as error:
-            raise SinkError(_cannot_open(path, error)) from error
-        try:
-            _require_loopback(path, file)
+            if not query(file)[1] & _OUTPUT:
+                raise SinkError(f"the virtual camera {path} is fed by another program: close that, or load a second device")
             _lock(path, file)
-        except SinkError:
+        except (SinkError, OSError):
             os.close(file)
             raise
         return file
@@ -271,16 +269,19 @@ def _lock(path: str, file: int) -> None:
 
 
 def refuse_unusable(path: str) -> None:
-    """Raises SinkError when `path` may not be written or is fed by another program. Opens it for a moment, changes nothing."""
-    _refuse_busy(path)
+    """Raises SinkError when `path` is no loopback device, may not be written or is fed by another program.
+
+    Opens it for a moment, changes nothing.
+    """
+    file = _open(path)
     try:
-        file = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+        driver, _ = query(file)
     except OSError as error:
-        raise SinkError(_cannot_open(path, error)) from error
-    os.close(file)
-
-
-def _refuse_busy(path: str) -> None:
+        raise SinkError(f"{path} is no video device; leave the name out to use the first virtual camera") from error
+    finally:
+        os.close(file)
+    if driver != DRIVER:
+        raise SinkError(f"{path} is a camera ({driver}), not a virtual one; leave the name out to use the first virtual camera")
     writer = next((holder for holder in holders(path) if holder.write_only), None)
     if writer is not None:
         raise SinkError(
@@ -289,15 +290,11 @@ def _refuse_busy(path: str) -> None:
         )
 
 
-def _require_loopback(path: str, file: int) -> None:
+def _open(path: str) -> int:
     try:
-        driver, capabilities = query(file)
+        return os.open(path, os.O_WRONLY)
     except OSError as error:
-        raise SinkError(f"{path} is no video device; leave the name out to use the first virtual camera") from error
-    if driver != DRIVER:
-        raise SinkError(f"{path} is a camera ({driver}), not a virtual one; leave the name out to use the first virtual camera")
-    if not capabilities & _OUTPUT:
-        raise SinkError(f"the virtual camera {path} is fed by another program: close that, or load a second device")
+        raise SinkError(_cannot_open(path, error)) from error
 
 
 def _cannot_open(path: str, error: OSError) -> str:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import struct
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -179,8 +180,23 @@ def test_a_write_goes_to_the_device_whole(monkeypatch: pytest.MonkeyPatch, tmp_p
         sink.open(stream(live=True))
         sink.write(frame(3))
     assert device.read_bytes() == frame(3).i420.tobytes()
-    assert driver.calls[0] == v4l2._STREAMON, "the cure comes before the device is opened"
+    assert driver.calls[:3] == [v4l2._QUERYCAP, v4l2._STREAMON, v4l2._QUERYCAP], "the cure comes before the device is opened for good"
     assert driver.calls[-1] == v4l2._STREAMON, "and after it is closed"
+
+
+@linux
+def test_a_device_that_another_process_writes_to_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "video10").write_bytes(b"")
+    drive(monkeypatch, Driver())
+    code = f"import os, sys; os.open({str(tmp_path / 'video10')!r}, os.O_WRONLY); print('on', flush=True); sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        with VirtualCamSink(str(tmp_path / "video10")) as sink, pytest.raises(SinkError, match=f"fed by another program .*{other.pid}"):
+            sink.open(stream())
+        other.communicate()
+    with VirtualCamSink(str(tmp_path / "video10")) as sink:
+        sink.open(stream())
 
 
 @linux
