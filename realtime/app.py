@@ -59,6 +59,8 @@ class Models:
     """The loaded networks of a run."""
 
     detector: Detector
+    photo_detector: Detector
+    """For source photos: takes its time and looks for faces of any size."""
     landmarker: Landmarker
     recogniser: Recogniser | None
     swapper: Swapper
@@ -70,6 +72,11 @@ def store() -> ModelStore:
     """The store of this user, or the folder that REALTIME_MODELS names."""
     folder = os.environ.get("REALTIME_MODELS")
     return ModelStore(Path(folder)) if folder else ModelStore()
+
+
+def demo_source() -> Path:
+    """The bundled photo of a synthetic person."""
+    return Path(__file__).with_name("assets") / "source.jpg"
 
 
 def needed(settings: Settings) -> tuple[str, ...]:
@@ -97,17 +104,18 @@ def load_models(settings: Settings, models: ModelStore, cleanup: ExitStack) -> M
     if recogniser is not None:
         roles["recogniser"] = {"model": SFACE, "backend": recogniser.backend}
     yunet = YuNet(detector, score=settings.score, min_face=settings.min_face)
-    return Models(yunet, MeshLandmarker(mesh), SFace(recogniser) if recogniser else None, swapper, roles)
+    patient = YuNet(detector, thorough=True)
+    return Models(yunet, patient, MeshLandmarker(mesh), SFace(recogniser) if recogniser else None, swapper, roles)
 
 
 def fit_sources(settings: Settings, models: Models, notify: Notify) -> list[Identity]:
     """Read and fit each person's photos, in the order of the digit keys. Raises UsageError when a photo cannot be used."""
     identities = []
     for paths in settings.sources:
-        source = load_source(paths, models.detector, models.landmarker)
-        for note in source.notes:
+        photos, notes = load_source(paths, models.photo_detector, models.landmarker)
+        for note in notes:
             notify(note)
-        identities.append(models.swapper.fit(source.photos))
+        identities.append(models.swapper.fit(photos))
     return identities
 
 
@@ -214,7 +222,7 @@ class App:
     def _save_still(self, frame: OutputFrame) -> None:
         """A still that cannot be saved is a sentence, not the end of the run."""
         try:
-            self._notify(f"saved {save_still(frame, Path.cwd())}")
+            self._notify(f"saved {save_still(frame.image, Path.cwd())}")
         except SinkError as error:
             self._notify(str(error))
 
@@ -245,7 +253,7 @@ def on_lost(settings: Settings) -> OnLost:
 
 def _process_start() -> float:
     """When this process was started, on the monotonic clock: start-up time is what the user waits for."""
-    return time.monotonic() - (time.time() - psutil.Process().create_time())
+    return time.monotonic() - (time.time() - float(psutil.Process().create_time()))
 
 
 def run(settings: Settings, *, notify: Notify = log.info, progress: Progress | None = None) -> dict[str, Any]:

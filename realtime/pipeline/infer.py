@@ -74,7 +74,7 @@ class Infer:
 
     def _decide(self, frame: Frame) -> Verdict:
         tracked = self._tracker.track(frame.image, frame.captured_at)
-        times = dict(tracked.times)
+        times = {part: seconds for part, seconds in tracked.times.items() if seconds > 0}
         if tracked.face is None:
             return self._lost(frame, tracked, times)
         self._last, self._seen_at = tracked.face.box, frame.captured_at

@@ -1,0 +1,137 @@
+"""Capture-to-sent latency, rate, start-up and memory of the whole program, each run in a process of its own."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+
+from benchmarks import harness
+from benchmarks.harness import Limit, Row
+from realtime import app
+from realtime.config import Settings
+from realtime.errors import RealtimeError
+from realtime.sinks.video import VideoSink
+from realtime.sources.base import EndOfStream
+from realtime.sources.synthetic import SyntheticSource
+from realtime.types import OutputFrame, State, StreamFormat
+
+SUMMARY = "age of frames, rate, start-up and memory of the whole pipeline from a synthetic camera and a file to a null sink"
+SIZE = (1280, 720)
+FILE_FRAMES = 900
+MB = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one run of the program reported, and the memory it took: (seconds, MB) samples."""
+
+    report: dict[str, Any]
+    memory: list[tuple[float, float]]
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--seconds", type=float, default=30.0, metavar="N", help="length of each camera run [30]")
+    parser.add_argument("--memory-seconds", type=float, default=60.0, metavar="N", help="length of the run that memory is watched in [60]")
+
+
+def run(options: argparse.Namespace) -> int:
+    limits = harness.budgets("latency")
+    app.store().ensure(app.needed(Settings(sources=())))
+    program("--input", "synthetic", "--frames", "30")  # fills the caches of compiled kernels and networks: "models cached"
+    rows = []
+    for fps in (30, 60):
+        rows += camera(fps, program("--input", "synthetic", "--fps", str(fps), "--seconds", str(options.seconds)), limits)
+    rows += from_file(limits)
+    rows += memory(program("--input", "synthetic", "--seconds", str(options.memory_seconds)), limits)
+    settings = {"seconds": options.seconds, "memory_seconds": options.memory_seconds, "size": SIZE, "file_frames": FILE_FRAMES}
+    return harness.finish("latency", rows, settings, options.json)
+
+
+def program(*arguments: str) -> Outcome:
+    """Run the program as a user does, with the bundled source photo and a null sink. Raises RealtimeError when it fails."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        command = [sys.executable, "-m", "realtime", "--source", str(app.demo_source()), "--output", "null", "--report", str(report)]
+        with subprocess.Popen([*command, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+            samples = watched(process)
+            if process.wait() != 0:
+                raise RealtimeError(f"the measured program failed: {process.stderr.read().strip() if process.stderr else ''}")
+        return Outcome(json.loads(report.read_text(encoding="utf-8")), samples)
+
+
+def watched(process: subprocess.Popen[str]) -> list[tuple[float, float]]:
+    """Resident memory of a running process, four times a second until it ends."""
+    samples, start, about = [], time.monotonic(), psutil.Process(process.pid)
+    while process.poll() is None:
+        try:
+            samples.append((time.monotonic() - start, about.memory_info().rss / MB))
+        except psutil.NoSuchProcess:
+            break
+        time.sleep(0.25)
+    return samples
+
+
+def camera(fps: int, outcome: Outcome, limits: dict[str, Limit]) -> list[Row]:
+    report, name = outcome.report, f"camera {fps} fps"
+    rows = [
+        Row(name, "frames out", report["fps"], "fps", limits.get(f"camera_{fps}_fps")),
+        Row(name, "frames dropped", report["dropped"], "", limits.get(f"camera_{fps}_dropped"), f"of {report['frames_in']}"),
+    ]
+    for quantile in ("p50", "p95", "p99"):
+        rows.append(Row(name, f"age {quantile}", report["age_ms"][quantile], "ms", limits.get(f"camera_{fps}_{quantile}")))
+    rows.append(Row(name, "swapped", 100 * report["states"].get("swapped", 0) / max(report["frames_out"], 1), "%"))
+    return rows
+
+
+def from_file(limits: dict[str, Limit]) -> list[Row]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "moving.mp4"
+        make_file(path)
+        report = program("--input", str(path)).report
+    missing = FILE_FRAMES - report["frames_out"]
+    return [
+        Row("file", "frames out", report["fps"], "fps", limits.get("file_fps"), f"{SIZE[0]}x{SIZE[1]} H.264"),
+        Row("file", "frames missing", missing, "", limits.get("file_missing"), f"of {FILE_FRAMES}"),
+    ]
+
+
+def make_file(path: Path) -> None:
+    """The synthetic camera's frames as an H.264 file."""
+    import cv2
+
+    source = SyntheticSource(size=SIZE, fps=30, frames=FILE_FRAMES, live=False)
+    with VideoSink(path) as sink, source:
+        source.open()
+        sink.open(StreamFormat(*SIZE, 30, live=False))
+        while True:
+            try:
+                frame = source.read(1.0)
+            except EndOfStream:
+                return
+            assert frame is not None
+            i420 = cv2.cvtColor(frame.image, cv2.COLOR_BGR2YUV_I420)
+            sink.write(OutputFrame(frame.seq, frame.captured_at, State.SWAPPED, frame.image, i420, frame.media_time))
+
+
+def memory(outcome: Outcome, limits: dict[str, Limit]) -> list[Row]:
+    """Start-up time, the most memory, and how much it grew from the first to the last quarter of the time after a warm-up of 10 s."""
+    times, sizes = (np.array(values) for values in zip(*outcome.memory, strict=True))
+    settled = sizes[times > min(10.0, times[-1] / 3)]
+    quarter = max(len(settled) // 4, 1)
+    growth = float(np.median(settled[-quarter:]) - np.median(settled[:quarter]))
+    seconds, first = f"over {times[-1]:.0f} s", outcome.report["first_swap_seconds"]
+    return [
+        Row("start", "to the first swapped frame", first, "s", limits.get("start_seconds"), "models and kernels cached"),
+        Row("memory", "most", float(sizes.max()), "MB", limits.get("memory_mb"), seconds),
+        Row("memory", "growth", growth, "MB", limits.get("memory_growth_mb"), f"first to last quarter, {seconds}"),
+    ]

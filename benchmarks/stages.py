@@ -1,0 +1,151 @@
+"""CPU time of the per-frame path, stage by stage, beside what a copy, a colour conversion and a plain paste cost on the same machine."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from itertools import count
+from time import thread_time
+
+import cv2
+import numpy as np
+
+from benchmarks import harness
+from benchmarks.harness import Row
+from realtime import app
+from realtime.config import Settings
+from realtime.pipeline.slot import Slot
+from realtime.sinks.null import NullSink
+from realtime.sources.synthetic import bundled_person
+from realtime.tracking import Tracker
+from realtime.types import Frame, Image, Patch, State, StreamFormat, Verdict
+from realtime.vision import geometry
+from realtime.vision.blend import paste
+
+SUMMARY = "CPU time a frame of follow, swap, paste and what comes after, one thread, beside floors"
+CASES = {"720p_258px": ((1280, 720), 258), "720p_400px": ((1280, 720), 400), "1080p_258px": ((1920, 1080), 258)}
+"""Frame size and width of the face mesh in pixels."""
+LOOP = 24
+"""Different pictures of the moving face, played to and fro."""
+FPS = 30.0
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--frames", type=int, default=300, metavar="N", help="frames measured in each case [300]")
+    parser.add_argument("--warm-up", type=int, default=40, metavar="N", help="frames before the measurement [40]")
+
+
+def run(options: argparse.Namespace) -> int:
+    cv2.setNumThreads(1)
+    limits = harness.budgets("stages")
+    rows = [row for size in ((1280, 720), (1920, 1080)) for row in floors(size, options.frames)]
+    with ExitStack() as cleanup:
+        bench = Bench(cleanup)
+        for name, (size, width) in CASES.items():
+            rows += bench.case(name, size, width, options, limits.get(name))
+    rows += after((1280, 720), options, limits)
+    return harness.finish("stages", rows, {"frames": options.frames, "warm_up": options.warm_up, "threads": 1}, options.json)
+
+
+def floors(size: tuple[int, int], frames: int) -> list[Row]:
+    """What any program must pay for a frame of this size."""
+    image = cv2.resize(bundled_person(), size)
+    other, i420 = np.empty_like(image), np.empty((size[1] * 3 // 2, size[0]), np.uint8)
+    patch = image[:310, :258].copy()
+    name = f"floor {size[0]}x{size[1]}"
+    return [
+        Row(name, "memory copy", median(lambda: np.copyto(other, image), frames), "ms"),
+        Row(name, "BGR to I420", median(lambda: cv2.cvtColor(image, cv2.COLOR_BGR2YUV_I420, dst=i420), frames), "ms"),
+        Row(name, "copy a 258x310 region in", median(lambda: np.copyto(image[200:510, 500:758], patch), frames), "ms"),
+    ]
+
+
+def median(call: Callable[[], object], repeats: int) -> float:
+    """Median thread CPU time of a call in milliseconds."""
+    times = []
+    for _ in range(repeats):
+        start = thread_time()
+        call()
+        times.append(thread_time() - start)
+    return float(np.median(times)) * 1e3
+
+
+class Bench:
+    """The default models, loaded once for all cases."""
+
+    def __init__(self, cleanup: ExitStack) -> None:
+        self._settings = Settings(sources=((app.demo_source(),),))
+        store = app.store()
+        store.ensure(app.needed(self._settings))
+        self._models = app.load_models(self._settings, store, cleanup)
+        self._identity = app.fit_sources(self._settings, self._models, print)[0]
+
+    def case(self, name: str, size: tuple[int, int], width: int, options: argparse.Namespace, limit: harness.Limit | None) -> list[Row]:
+        """Rows for one frame size and face width: each part, and the sum that the limit is for."""
+        pictures = self._moving(size, width)
+        tracker = Tracker(self._models.detector, self._models.landmarker, self._models.recogniser, app.tracking(self._settings))
+        self._models.swapper.use(self._identity)
+        self._models.swapper.reset()
+        parts: dict[str, list[float]] = {"follow": [], "swap": [], "paste": [], "all": []}
+        for n, image in zip(range(options.warm_up + options.frames), to_and_fro(pictures), strict=False):
+            times = self._frame(tracker, image.copy(), n / FPS)
+            if n >= options.warm_up:
+                for part, seconds in times.items():
+                    parts[part].append(seconds * 1e3)
+        rows = [Row(name, part, float(np.median(parts[part])), "ms") for part in ("follow", "swap", "paste")]
+        p95 = float(np.percentile(parts["all"], 95))
+        return [*rows, Row(name, "follow + swap + paste", float(np.median(parts["all"])), "ms", limit, f"p95 {p95:.2f}")]
+
+    def _frame(self, tracker: Tracker, image: Image, at: float) -> dict[str, float]:
+        start = thread_time()
+        tracked = tracker.track(image, at)
+        followed = thread_time()
+        assert tracked.face is not None, f"the face was lost: {tracked.reason}"
+        patch = self._models.swapper.swap(image, tracked.face)
+        swapped = thread_time()
+        assert patch is not None
+        paste(image, patch.x, patch.y, patch.colour, patch.alpha)
+        pasted = thread_time()
+        return {"follow": followed - start, "swap": swapped - followed, "paste": pasted - swapped, "all": pasted - start}
+
+    def _moving(self, size: tuple[int, int], width: int) -> list[Image]:
+        """The bundled person with a face of this width, moving as a head does before a camera."""
+        photo = bundled_person()
+        mesh = self._models.landmarker.landmarks(photo, geometry.region_from_detection(self._models.detector.detect(photo)[0]))
+        box = geometry.bounds(mesh.points)
+        pictures = []
+        for step in np.linspace(-1, 1, LOOP):
+            matrix = cv2.getRotationMatrix2D(box.centre, 8 * step, width / box.width)
+            matrix[:, 2] += np.array(size) / 2 - np.array(box.centre) + np.array([0.05 * size[0] * step, 0.02 * size[1] * step * step])
+            pictures.append(cv2.warpAffine(photo, matrix, size, borderMode=cv2.BORDER_REFLECT))
+        return pictures
+
+
+def to_and_fro(pictures: list[Image]) -> Iterator[Image]:
+    period = 2 * (len(pictures) - 1)
+    for n in count():
+        step = n % period
+        yield pictures[min(step, period - step)]
+
+
+def after(size: tuple[int, int], options: argparse.Namespace, limits: Mapping[str, harness.Limit]) -> list[Row]:
+    """Everything after the swap but the paste: badge, I420, mark, and the hand-overs between stages and to a sink."""
+    settings = Settings(sources=())
+    sink = NullSink()
+    sink.open(StreamFormat(*size, FPS, live=True))
+    finisher = app.finisher(settings, *size, [sink])
+    image = cv2.resize(bundled_person(), size)
+    slot: Slot[Verdict] = Slot("latest")
+    tiny = Patch(0, 0, np.zeros((1, 1, 3), np.uint8), np.zeros((1, 1), np.uint8))
+    verdict = Verdict(Frame(0, 0.0, image), State.SWAPPED, (tiny,))
+
+    def hand_over() -> None:
+        slot.put(verdict)
+        taken = slot.get()
+        assert taken is not None
+        sink.write(finisher.finish(taken))
+
+    median(hand_over, options.warm_up)
+    name = f"after {size[0]}x{size[1]}"
+    return [Row(name, "badge, I420, mark, hand-over", median(hand_over, options.frames), "ms", limits.get("after_720p"))]
