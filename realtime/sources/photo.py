@@ -10,6 +10,6 @@ from realtime.types import Image
 def load(path: Path) -> Image:
     """The picture upright, (h, w, 3) uint8 BGR. Raises UsageError, with the cure, when it cannot be read."""
     # Imported here: the reader brings Pillow along, which a camera does not need.
-    from realtime.photos import read_photo
+    from realtime.photos.read import read_photo
 
     return read_photo(path)

@@ -32,3 +32,11 @@ def test_a_reader_that_refuses_is_heard() -> None:
 
     with pytest.raises(UsageError, match="no such photo"):
         ImageSource("me.png", read).open()
+
+
+def test_the_photo_reader_is_used_by_default() -> None:
+    with ImageSource(Path(__file__).parents[1] / "data" / "p001_studio.jpg") as source:
+        info = source.open()
+        frame = source.read(1.0)
+    assert frame is not None and frame.image.shape == (info.height, info.width, 3) == (512, 512, 3)
+    assert frame.image.flags.c_contiguous and frame.image.flags.writeable
