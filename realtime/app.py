@@ -37,7 +37,7 @@ from realtime.sinks.commands import Command, KeyCommand
 from realtime.sinks.image import save_still
 from realtime.sinks.select import open_output
 from realtime.sinks.window import WindowSink
-from realtime.sources.base import Source, SourceInfo
+from realtime.sources.base import SourceInfo
 from realtime.sources.select import open_input
 from realtime.sources.transform import Transformed
 from realtime.tracking import Tracker, TrackerSettings
@@ -142,12 +142,13 @@ class App:
         """Fetch what is missing, run to the end, and give the report (also written to `--report`). Raises RealtimeError."""
         settings = self._settings
         cv2.setNumThreads(1)  # the stages are the parallelism; OpenCV's own pool only adds hand-overs to operations this small
+        cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_ERROR)  # its warnings about cameras come again as our sentences
         self.telemetry.started_at = _process_start()
         self._warn()
         with ExitStack() as cleanup:
             models = self._models(cleanup)
             identities = fit_sources(settings, models, self._notify)
-            source = self._source()
+            source = open_input(settings.input, settings.size, settings.fps, mirror=settings.mirror, rotate=settings.rotate)
             sinks = [*(open_output(text) for text in settings.outputs), *self._extra_sinks]
             frame_log = cleanup.enter_context(FrameLog(settings.frame_log)) if settings.frame_log else None
             pipeline = self._pipeline(models, identities, source, sinks, frame_log)
@@ -167,11 +168,6 @@ class App:
         models = store()
         models.ensure(needed(self._settings), self._progress)
         return load_models(self._settings, models, cleanup)
-
-    def _source(self) -> Transformed:
-        settings = self._settings
-        source: Source = open_input(settings.input, size=settings.size, fps=settings.fps)
-        return Transformed(source, mirror=settings.mirror, rotate=settings.rotate, size=settings.size)
 
     def _pipeline(
         self, models: Models, identities: Sequence[Identity], source: Transformed, sinks: Sequence[Sink], frame_log: FrameLog | None
