@@ -17,6 +17,7 @@ from realtime.tracking.follow import Follower
 from realtime.tracking.others import main_score
 from realtime.types import Box, Detection, Image, Landmarks, SourcePhoto
 from realtime.vision import geometry
+from realtime.vision.pose import turn
 
 _PRESENCE = 0.5
 _SURE = 0.8
@@ -86,8 +87,8 @@ def _find(image: Image, name: str, detector: Detector, landmarker: Landmarker) -
 def _main_face(image: Image, found: Sequence[Detection], name: str, landmarker: Landmarker) -> SourcePhoto | None:
     """The main one of the faces found that the mesh network takes for a face as well."""
     for detection in sorted(found, key=lambda face: -_weight(face, image)):
-        mesh = Follower(landmarker, _PRESENCE).start(image, detection)
-        if isinstance(mesh, Landmarks):
+        mesh = _mesh(image, detection, landmarker)
+        if mesh is not None:
             return SourcePhoto(image, detection, mesh, name)
     return None
 
@@ -112,7 +113,8 @@ def _views(image: Image) -> Iterator[tuple[Image, str]]:
 
 
 def _weight(face: Detection, image: Image) -> float:
-    return main_score(face.box, face.score, *image.shape[:2])
+    """The main-face score, less for a face that is turned: as a source it is worth less than one from the front."""
+    return main_score(face.box, face.score, *image.shape[:2]) * max(1 - abs(turn(face.points)), 0.3)
 
 
 def _others(main: Detection, found: Sequence[Detection], image: Image, name: str) -> list[str]:
@@ -122,7 +124,7 @@ def _others(main: Detection, found: Sequence[Detection], image: Image, name: str
     if count < 2:
         return []
     largest = all(face.box.area <= main.box.area for face in found)
-    kind = "the largest" if largest else "the one that is large and central"
+    kind = "the largest" if largest else "the clearest"
     return [f"{name} shows {count} faces: {kind}, {_place(main.box, image)}, is used; crop the photo to choose another."]
 
 
@@ -140,13 +142,25 @@ def _finer(path: Path, photo: SourcePhoto, detector: Detector, landmarker: Landm
         return photo
     fine = read_photo(path, min(round(longest * _FINE / size), _FINEST))
     scale = max(fine.shape[:2]) / longest
-    part = _cut(fine, Box(*(value * scale for value in geometry.grow(box, 1.0))))
-    found = max(detector.detect(part), key=lambda face: _weight(face, part), default=None)
-    mesh = Follower(landmarker, _PRESENCE).start(part, found) if found is not None else None
-    return SourcePhoto(part, found, mesh, photo.name) if found is not None and isinstance(mesh, Landmarks) else photo
+    wanted = Box(*(value * scale for value in box))
+    frame = geometry.grow(wanted, 1.0)
+    part, x, y = _cut(fine, frame)
+    # The same face, not the main one of this smaller picture.
+    wanted = Box(wanted.x0 - x, wanted.y0 - y, wanted.x1 - x, wanted.y1 - y)
+    found = max(detector.detect(part), key=lambda face: geometry.overlap(face.box, wanted), default=None)
+    if found is None or geometry.overlap(found.box, wanted) < 0.3:
+        return photo
+    mesh = _mesh(part, found, landmarker)
+    return photo if mesh is None else SourcePhoto(part, found, mesh, photo.name)
 
 
-def _cut(image: Image, box: Box) -> Image:
+def _mesh(image: Image, detection: Detection, landmarker: Landmarker) -> Landmarks | None:
+    mesh = Follower(landmarker, _PRESENCE).start(image, detection, most=8)
+    return mesh if isinstance(mesh, Landmarks) else None
+
+
+def _cut(image: Image, box: Box) -> tuple[Image, int, int]:
+    """The part of the image in the box, and where its corner lies."""
     height, width = image.shape[:2]
     x0, y0, x1, y1 = max(int(box.x0), 0), max(int(box.y0), 0), min(int(box.x1), width), min(int(box.y1), height)
-    return np.ascontiguousarray(image[y0:y1, x0:x1])
+    return np.ascontiguousarray(image[y0:y1, x0:x1]), x0, y0

@@ -73,16 +73,23 @@ class Follower:
         self._velocity = np.zeros(2)
         self._centre = (0.0, 0.0)
 
-    def start(self, image: Image, detection: Detection) -> Landmarks | Miss:
-        """The mesh of a detected face, in two passes: the detector's points wander by up to a tenth of the eye distance."""
-        mesh = self._landmarker.landmarks(image, geometry.region_from_detection(detection))
-        # The first crop may be off, so its presence need not be high yet; but a mesh that is no face at all gives no second crop.
-        reason = flaw(mesh, image, self._presence / 2)
-        if reason:
-            return Miss(reason)
-        mesh = self._landmarker.landmarks(image, geometry.region_from_landmarks(mesh.points))
-        reason = flaw(mesh, image, self._presence)
-        return Miss(reason) if reason else mesh
+    def start(self, image: Image, detection: Detection, most: int = 2) -> Landmarks | Miss:
+        """The mesh of a detected face, in two passes: the detector's points wander by up to a tenth of the eye distance.
+
+        Up to `most` passes when the network is not sure after two; for photos, where odd light can need several to settle.
+        """
+        region = geometry.region_from_detection(detection)
+        reason = ""
+        for done in range(1, most + 1):
+            mesh = self._landmarker.landmarks(image, region)
+            reason = flaw(mesh, image, self._presence)
+            if not reason and done >= 2:
+                return mesh
+            # Crops may be off before the last, so presence need not be high yet; but what is no face at all gives no next crop.
+            if flaw(mesh, image, self._presence / 2):
+                break
+            region = geometry.region_from_landmarks(mesh.points)
+        return Miss(reason)
 
     def step(self, image: Image, at: float) -> Landmarks | Miss:
         """The mesh in the next frame. Raises RuntimeError when nothing was kept before."""

@@ -32,8 +32,8 @@ class Tracked:
     detected: bool
     """Whether the detector ran on this frame."""
     last_box: Box | None
-    """Where the face is or was last, within the frame: what to hide when there is no face to swap. Grows for half a second after a loss,
-    because a face that gets lost is often moving, and takes in whoever may be the lost person. None when nobody was ever followed."""
+    """Where the face is or was last, within the frame: what to hide when there is no face to swap. After a loss it takes in every face in
+    view that may be the lost person, too. None when nobody was ever followed."""
     times: dict[str, float] = field(default_factory=dict)
     """Seconds spent: "detect", "follow", "identify"."""
 

@@ -20,8 +20,6 @@ _STALLED = 1.0
 """Seconds without a frame after which a followed mesh is checked against a detection at once."""
 _ON_FACE = 0.3
 """Overlap from which a detection and a mesh's box show the same face; 0.6 to 0.8 is usual."""
-_GROWTH = 0.35
-"""Face sizes by which the hidden box grows on each side within half a second of a loss."""
 
 
 class Tracker:
@@ -121,8 +119,8 @@ class Tracker:
         return Tracked(None, Status.LOST, reason, self._detected, self._to_hide(image, self._box), self._times)
 
     def _to_hide(self, image: Image, last: Box) -> Box:
-        """Where the lost face was, grown, together with every face in view that may be the person, misjudged: not a known picture."""
-        boxes = [geometry.grow(last, _GROWTH * min((self._at - self._lost_at) / 0.5, 1.0))]
+        """Where the lost face was, together with every face in view that may be the person, misjudged: all but known pictures."""
+        boxes = [last]
         boxes += [other.detection.box for other in self._others.faces if other.last == self._at and (other.moved or not other.stranger)]
         low_x, low_y, high_x, high_y = zip(*boxes, strict=True)
         return clipped(Box(min(low_x), min(low_y), max(high_x), max(high_y)), image)

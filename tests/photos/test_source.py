@@ -116,6 +116,30 @@ def test_a_small_face_in_a_large_photo_is_read_in_finer_detail(tmp_path):
     assert notes == []
 
 
+def test_the_finer_look_stays_with_its_face(tmp_path):
+    # Beside the main face in the shared picture's centre stands another that would be more central in the part cut out.
+    photos, _ = load(save(tmp_path / "two.png", draw((2200, 1300, 300), (2520, 1300, 290), width=4800, height=3200)))
+    x, y = centre(photos[0])
+    level = photos[0].image[int(y) + 20, int(x)]
+    assert level[0] > 150  # blue: on the face, and it is the left one of two
+    assert x < photos[0].image.shape[1] / 2 + 5
+    assert geometry.bounds(photos[0].landmarks.points).width == pytest.approx(300, rel=0.02)
+
+
+def test_of_two_faces_alike_the_one_from_the_front_is_taken(tmp_path):
+    class Turned(BlockDetector):
+        def detect(self, image: Image) -> list[Detection]:
+            left, right = sorted(super().detect(image), key=lambda face: face.box.x0)
+            points = left.points.copy()
+            points[2, 0] += 0.3 * left.box.width
+            return [Detection(left.box, points, 0.9), right]
+
+    path = save(tmp_path / "two.png", draw((150, 200, 210), (450, 200, 200)))
+    photos, notes = load_source([path], Turned(), BlockLandmarker())
+    assert centre(photos[0])[0] == pytest.approx(550, abs=3)
+    assert "the clearest, on the right" in notes[0]
+
+
 def test_no_face(tmp_path):
     path = save(tmp_path / "wall.png", draw())
     with pytest.raises(UsageError, match=r"No face was found in wall\.png: use a photo that shows one face from the front\."):
