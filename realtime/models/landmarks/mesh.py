@@ -45,13 +45,17 @@ class MeshLandmarker:
         return self._session.backend
 
     def landmarks(self, image: Image, region: Region) -> Landmarks:
-        """The mesh in `region`, which may reach beyond the image. About a third of a millisecond plus the network."""
+        """The mesh in `region`, which may reach beyond the image. About a third of a millisecond plus the network.
+
+        A network that gives anything but numbers saw no face: the presence is 0.
+        """
         transform = geometry.crop_transform(region, self._size)
         cv2.warpAffine(image, transform, (self._size, self._size), dst=self._crop, flags=cv2.INTER_LINEAR)
         fill_planes(self._crop, self._planes, _TO_UNIT, True)
         outputs = self._session.run()
         points = _to_image(outputs[self._mesh].reshape(POINTS, 3), transform)
-        return Landmarks(points, _sigmoid(float(outputs[self._presence].flat[0])))
+        sound = bool(np.isfinite(points).all())
+        return Landmarks(points, _sigmoid(float(outputs[self._presence].flat[0])) if sound else 0.0)
 
 
 def _outputs(session: Session) -> tuple[str, str]:
@@ -74,4 +78,5 @@ def _to_image(mesh: Floats, transform: geometry.Transform) -> Floats:
 
 
 def _sigmoid(logit: float) -> float:
-    return 0.5 * (1 + math.tanh(logit / 2))
+    """0..1, and 0 for a logit that is not a number: whoever compares presences must not find a face there."""
+    return 0.0 if math.isnan(logit) else 0.5 * (1 + math.tanh(logit / 2))

@@ -108,7 +108,7 @@ class MeshSwapper:
         grid = self._fitting_grid(area, step)
         draw_grid(points, self._attributes, self._topology.triangles, area.x, area.y, step, grid, 4.0 * step / longer, 3)
         pack_curve(shaded.curve, self._tones)
-        paint(grid.nodes, step, self._level(longer), self._tones, patch.colour, patch.alpha)
+        paint(grid.nodes, step, self._level(longer, float(shaded.softness[0])), self._tones, patch.colour, patch.alpha)
         for outline in HOLES:
             cut_hole(patch.alpha, points, outline, area.x, area.y, max(1, longer // 120))
         return patch
@@ -141,10 +141,14 @@ class MeshSwapper:
         self._grid = new_grid(rows, columns)
         return self._grid
 
-    def _level(self, longer: int) -> Array:
-        """The smallest atlas level that is sharp enough for a face whose region is `longer` pixels."""
+    def _level(self, longer: int, softness: float) -> Array:
+        """The smallest atlas level that is sharp enough for a face whose region is `longer` pixels and wants that much blur.
+
+        Texels w pixels wide, drawn bilinearly, blur by about w / 2 (standard deviation).
+        """
         assert self._atlas is not None
-        sharp = [level for level in self._atlas.levels if len(level) >= TEXELS * longer]
+        texel = np.hypot(1.0, 2.0 * softness)
+        sharp = [level for level in self._atlas.levels if len(level) >= TEXELS * longer / texel]
         return sharp[-1] if sharp else self._atlas.levels[0]
 
 
