@@ -27,8 +27,8 @@ import numpy as np
 from realtime.errors import SinkError
 from realtime.sinks import v4l2
 from realtime.sinks.virtualcam import VirtualCamSink, diagnose, virtual_cameras
-from realtime.types import StreamFormat
-from tests.sinks.frames import colours_wrong_by, frame, number_of
+from realtime.types import Frame, State, StreamFormat, Verdict
+from tests.sinks.frames import colours_wrong_by, frame, number_of, picture
 
 SIZES = ((640, 480), (1280, 720))
 FPS = 10.0
@@ -277,7 +277,49 @@ def rate(device: str, report: Report) -> None:
         report("rate: a write does not wait", took < 1 / 25, f"{took * 1e3:.2f} ms a frame")
 
 
-CHECKS = {check.__name__: check for check in (listing, pixels, rounds, held, killed, plain, rate)}
+def pipeline(device: str, report: Report) -> None:
+    """Real camera -> the three threads -> badge and mark -> virtual camera, at a steady rate; the swap is painted by hand."""
+    from realtime.pipeline.finish import Finisher
+    from realtime.pipeline.pipeline import Pipeline
+    from realtime.sources.select import open_input
+    from realtime.trust.badge import Badge
+    from realtime.trust.watermark import Marker, read_mark
+
+    width, height = SIZES[0]
+
+    def paint(taken: Frame) -> Verdict:
+        np.copyto(taken.image, picture(width, height, taken.seq % 256))
+        return Verdict(taken, State.SWAPPED)
+
+    def finisher(wide: int, high: int) -> Finisher:
+        return Finisher(wide, high, "hide", Marker(wide, high), Badge(wide, high), bgr_wanted=False)
+
+    whole = Pipeline(open_input("/dev/video0", (width, height), FPS), paint, finisher, [VirtualCamSink(device)])
+    thread = threading.Thread(target=whole.run, daemon=True)
+    thread.start()
+    try:
+        _until(lambda: whole.telemetry.frames_out > 2)
+        images = by_v4l2_ctl(device, width, height, 4)
+        report("pipeline: the picture", *right(images))
+        report("pipeline: frames go forward", len({number_of(image) for image in images}) > 2, "")
+        reading = read_mark(images)
+        report("pipeline: the mark comes through", reading.found, f"z {reading.z:.1f}, {reading.payload}")
+    finally:
+        start = time.monotonic()
+        whole.stop()
+        thread.join()
+    report("pipeline: it ends within a second", time.monotonic() - start < 1.5, f"{time.monotonic() - start:.2f} s")
+    repeats = f"{whole.telemetry.frames_in} in, {whole.telemetry.frames_out} out, {whole.telemetry.repeated} repeated"
+    report("pipeline: frames went through", whole.telemetry.frames_out > 10, repeats)
+
+
+def _until(condition: Callable[[], bool], seconds: float = 30) -> None:
+    limit = time.monotonic() + seconds
+    while not condition() and time.monotonic() < limit:
+        time.sleep(0.05)
+
+
+CHECKS = {check.__name__: check for check in (listing, pixels, rounds, held, killed, plain, rate, pipeline)}
 
 
 def main() -> int:
