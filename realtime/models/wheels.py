@@ -36,7 +36,7 @@ _CAUSES = (
     ("Connection broken", "the download broke off: try again"),
     ("Read timed out", "the download broke off: try again"),
     ("THESE PACKAGES DO NOT MATCH THE HASHES", "the download was altered on its way: try again"),
-    ("No matching distribution", "the package index that pip is set up with cannot be reached or does not carry it"),
+    ("No matching distribution", "the package index cannot be reached or does not carry it: go online, or mend pip's settings"),
 )
 """What pip writes, by decreasing distinctness, and what it means."""
 
@@ -118,7 +118,7 @@ def _cause(log: str, wheel: Wheel, folder: Path) -> str:
             return cause.format(python=Path(sys.executable).name, megabytes=2 * wheel.bytes // 1_000_000 + 1, folder=folder.parent)
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     last = lines[-1].removeprefix("ERROR: ").rstrip(".") if lines else "it said nothing"
-    return f"pip failed ({last})"
+    return f"pip failed ({last}): mend that"
 
 
 def find_wheel(wheel: Wheel, folder: Path) -> Path:

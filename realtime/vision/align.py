@@ -16,8 +16,9 @@ ARCFACE_112 = np.array(
 )
 """Eyes, nose tip, mouth corners in a 112 x 112 crop: insightface `face_align.arcface_dst`, also OpenCV's `FaceRecognizerSF::alignCrop`."""
 
-_COARSE = 2.0
-"""Image pixels per crop pixel from which bilinear sampling would skip over pixels and alias."""
+_COARSE = 4.0
+"""Image pixels per crop pixel from which the image is halved first, because bilinear sampling skips over most pixels there. *Measured* on a
+face 550 pixels high, halving lowers the jitter of the mesh found in the crop from 0.28 to 0.20 pixels, and costs 0.3 ms."""
 
 
 def align(image: Image, points: Floats, template: Floats, size: int) -> tuple[Image, Transform]:
@@ -30,15 +31,20 @@ def align(image: Image, points: Floats, template: Floats, size: int) -> tuple[Im
 
 
 def crop(image: Image, transform: Transform, size: int, out: Image | None = None) -> Image:
-    """Sample the image under a transform from image to crop pixels; shrinks the image's part first where it is much finer than the crop."""
-    factor = int(1 / geometry.scale_of(transform) / _COARSE * 1.5)
+    """Sample the image under a transform from image to crop pixels: (size, size, 3) uint8, black outside the image. Writes `out` if given.
+
+    Where the image is much finer than the crop, the part shown is halved first, as often as needed.
+    """
+    fineness, factor = 1 / geometry.scale_of(transform), 1
+    while fineness / factor >= _COARSE:
+        factor *= 2
     if factor > 1:
         image, transform = _shrunk(image, transform, size, factor)
     return cast(Image, cv2.warpAffine(image, transform, (size, size), dst=out, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_CONSTANT))
 
 
 def _shrunk(image: Image, transform: Transform, size: int, factor: int) -> tuple[Image, Transform]:
-    """The part of the image that the crop shows, `factor` times smaller by averaging, and the transform from it to the crop."""
+    """The part of the image that the crop shows, `factor` (a power of two) times smaller, and the transform from it to the crop."""
     corners = np.array([[0, 0], [size, 0], [size, size], [0, size]], np.float32)
     box = geometry.bounds(geometry.apply(geometry.invert(transform), corners))
     height, width = image.shape[:2]
@@ -47,6 +53,8 @@ def _shrunk(image: Image, transform: Transform, size: int, factor: int) -> tuple
     if columns < 1 or rows < 1:
         return image, transform
     part = image[y0 : y0 + rows * factor, x0 : x0 + columns * factor]
+    while part.shape[0] > rows:  # by two at a time: OpenCV's fast case
+        part = cast(Image, cv2.resize(part, (part.shape[1] // 2, part.shape[0] // 2), interpolation=cv2.INTER_AREA))
     centre = (factor - 1) / 2
     back = np.array([[factor, 0, x0 + centre], [0, factor, y0 + centre]], np.float64)
-    return cast(Image, cv2.resize(part, (columns, rows), interpolation=cv2.INTER_AREA)), geometry.compose(transform, back)
+    return part, geometry.compose(transform, back)

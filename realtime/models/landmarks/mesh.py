@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 
-import cv2
 import numpy as np
 
 from realtime.backends.base import Session
 from realtime.errors import ModelError
 from realtime.types import Floats, Image, Landmarks, Region
-from realtime.vision import geometry
+from realtime.vision import align, geometry
 from realtime.vision.planes import fill_planes
 
 POINTS = 468
@@ -50,7 +49,7 @@ class MeshLandmarker:
         A network that gives anything but numbers saw no face: the presence is 0.
         """
         transform = geometry.crop_transform(region, self._size)
-        cv2.warpAffine(image, transform, (self._size, self._size), dst=self._crop, flags=cv2.INTER_LINEAR)
+        align.crop(image, transform, self._size, out=self._crop)
         fill_planes(self._crop, self._planes, _TO_UNIT, True)
         outputs = self._session.run()
         points = _to_image(outputs[self._mesh].reshape(POINTS, 3), transform)
