@@ -23,6 +23,7 @@ from realtime.errors import RealtimeError
 from realtime.sinks.video import VideoSink
 from realtime.sources.base import EndOfStream
 from realtime.sources.synthetic import SyntheticSource
+from realtime.storage import model_store
 from realtime.types import OutputFrame, State, StreamFormat
 
 SUMMARY = "age of frames, rate, start-up and memory of the whole pipeline from a synthetic camera and a file to a null sink"
@@ -46,7 +47,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     limits = harness.budgets("latency")
-    app.store().ensure(app.needed(Settings(sources=())))
+    model_store().ensure(app.needed(Settings(sources=())))
     program("--input", "synthetic", "--frames", "30")  # fills the caches of compiled kernels and networks: "models cached"
     rows = []
     for fps in (30, 60):

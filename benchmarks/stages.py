@@ -18,6 +18,7 @@ from realtime.config import Settings
 from realtime.pipeline.slot import Slot
 from realtime.sinks.null import NullSink
 from realtime.sources.synthetic import bundled_person
+from realtime.storage import model_store
 from realtime.tracking import Tracker
 from realtime.types import Frame, Image, Patch, State, StreamFormat, Verdict
 from realtime.vision import geometry
@@ -76,7 +77,7 @@ class Bench:
 
     def __init__(self, cleanup: ExitStack) -> None:
         self._settings = Settings(sources=((app.demo_source(),),))
-        store = app.store()
+        store = model_store()
         store.ensure(app.needed(self._settings))
         self._models = app.load_models(self._settings, store, cleanup)
         self._identity = app.fit_sources(self._settings, self._models, print)[0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -40,6 +39,7 @@ from realtime.sinks.window import WindowSink
 from realtime.sources.base import SourceInfo
 from realtime.sources.select import open_input
 from realtime.sources.transform import Transformed
+from realtime.storage import model_store
 from realtime.tracking import Tracker, TrackerSettings
 from realtime.trust.badge import Badge
 from realtime.trust.watermark import Marker
@@ -66,12 +66,6 @@ class Models:
     swapper: Swapper
     roles: dict[str, dict[str, str]]
     """Role -> {"model": ..., "backend": ...}, for the report."""
-
-
-def store() -> ModelStore:
-    """The store of this user, or the folder that REALTIME_MODELS names."""
-    folder = os.environ.get("REALTIME_MODELS")
-    return ModelStore(Path(folder)) if folder else ModelStore()
 
 
 def demo_source() -> Path:
@@ -165,7 +159,7 @@ class App:
             self._notify("--on-lost pass: your own face is shown, unswapped, whenever it cannot be followed")
 
     def _models(self, cleanup: ExitStack) -> Models:
-        models = store()
+        models = model_store()
         models.ensure(needed(self._settings), self._progress)
         return load_models(self._settings, models, cleanup)
 

@@ -11,6 +11,7 @@ import pytest
 
 from realtime.errors import ModelError
 from realtime.models.store import ModelStore
+from realtime.storage import model_store
 from realtime.types import Image
 
 _ROOT = Path(__file__).parent.parent
@@ -19,8 +20,7 @@ _ROOT = Path(__file__).parent.parent
 @pytest.fixture(scope="session")
 def models() -> ModelStore:
     """The store with the default models ready: the user's own, or the folder in REALTIME_MODELS. Skips when they cannot be fetched."""
-    folder = os.environ.get("REALTIME_MODELS")
-    store = ModelStore(Path(folder)) if folder else ModelStore()
+    store = model_store()
     try:
         store.ensure()
     except ModelError as error:

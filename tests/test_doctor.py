@@ -24,7 +24,7 @@ def by_check(findings: list[Finding]) -> dict[str, Finding]:
 def store(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> SimpleNamespace:
     """A model store of which `ready` says whether it holds the models."""
     made = SimpleNamespace(folder=tmp_path / "models" / "not yet made", ready=True, has=lambda name: made.ready)
-    monkeypatch.setitem(sys.modules, "realtime.app", SimpleNamespace(store=lambda: made))
+    monkeypatch.setitem(sys.modules, "realtime.storage", SimpleNamespace(model_store=lambda: made))
     return made
 
 
@@ -176,7 +176,7 @@ def test_models_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         verify=lambda names: tuple(status_of(name, "damaged") for name in names),
         fetch=fetch,
     )
-    monkeypatch.setitem(sys.modules, "realtime.app", SimpleNamespace(store=lambda: store))
+    monkeypatch.setitem(sys.modules, "realtime.storage", SimpleNamespace(model_store=lambda: store))
     assert cli.main(["models", "list", "--json"]) == 0
     assert [(row["name"], row["state"]) for row in json.loads(capsys.readouterr().out)] == [("a", "ready"), ("b", "missing")]
     assert cli.main(["models", "verify"]) == 1

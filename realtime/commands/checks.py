@@ -82,10 +82,10 @@ def _backends() -> Iterator[Finding]:
 
 
 def _models() -> Iterator[Finding]:
-    from realtime.app import store
     from realtime.models.catalog import DEFAULTS
+    from realtime.storage import model_store
 
-    models = store()
+    models = model_store()
     missing = [name for name in DEFAULTS if not models.has(name)]
     if missing:
         cure = f"{', '.join(missing)} not fetched yet: the first run does it, or {program()} models fetch (into {models.folder})"
@@ -95,9 +95,9 @@ def _models() -> Iterator[Finding]:
 
 
 def _disk() -> Iterator[Finding]:
-    from realtime.app import store
+    from realtime.storage import model_store
 
-    folder = existing(store().folder)
+    folder = existing(model_store().folder)
     free = shutil.disk_usage(folder).free
     elsewhere = "or name another folder in REALTIME_MODELS"
     if not os.access(folder, os.W_OK):

@@ -24,9 +24,9 @@ def main(argv: Sequence[str]) -> int:
         made.error(f"unknown action '{values.action}'{near_miss(values.action, ACTIONS) or ': say list, fetch or verify'}")
     if values.names and values.action == "list":
         made.error("models list takes no names")
-    from realtime.app import store
+    from realtime.storage import model_store
 
-    models = store()
+    models = model_store()
     statuses = models.list()
     if values.action == "verify":
         statuses = models.verify(values.names or [each.name for each in statuses if each.state != "missing"])
