@@ -18,8 +18,11 @@ _MOST = 4
 _NEW_POSE = 0.75
 """Cosine below which another look at the same person is worth keeping: it shows a pose or light not seen yet."""
 
-_CLEARLY = 0.5
-"""Share of the same-person cosine below which a face is somebody else: a hand or bad light alone keeps it higher."""
+_SURE = 0.2
+"""How far above the same-person cosine, on the way to 1, a face must lie to be recognised after a loss. Within one session, one camera and
+light, a person matches with 0.6 to 1; strangers alike in age and looks reach the bare limit, and are asked again and again."""
+_DOUBTS = 3
+"""Looks in a row below the same-person cosine that make a followed face a stranger: a hand or a shadow fails one."""
 _CROWD = 7.0
 """How many times as often identity is checked with several faces in view."""
 
@@ -45,7 +48,13 @@ class Enrolment:
 
     @property
     def same_person(self) -> float:
+        """Cosine below which a followed face is doubted."""
         return self._recogniser.same_person if self._recogniser is not None else 1.0
+
+    @property
+    def sure(self) -> float:
+        """Cosine from which a face is recognised after a loss."""
+        return self.same_person + _SURE * (1.0 - self.same_person)
 
     def look(self, image: Image, points: Floats, learn: bool) -> float:
         """Cosine of the mesh (468, 3)'s face with the person enrolled; 1 when nobody is yet. NaN when the network gave nothing usable.
@@ -112,12 +121,11 @@ class Watch:
             self._doubts, self._unproven, self.stranger_since = 0, False, None
             self.next_look = at + again
             return Finding.SAME
-        clearly = cosine < _CLEARLY * same_person
-        self.next_look = at + (0.5 if clearly else 1.0)
-        self._doubts += clearly
-        if clearly and self._unproven:
+        self._doubts += 1
+        self.next_look = at + (0.2 if self._unproven else 0.5)
+        if self._unproven and self._doubts >= 2:
             return Finding.INTRUDER
-        if self._doubts < 2:
+        if self._doubts < _DOUBTS:
             return Finding.UNSURE
         if self.stranger_since is None:
             self.stranger_since = at

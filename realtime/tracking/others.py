@@ -12,6 +12,8 @@ from realtime.vision import geometry
 _CENTRAL = 0.6
 """Distance from the frame's centre, in half diagonals, at which centrality falls to 1/e."""
 
+_LOOK_AGAIN = 0.4
+"""Seconds between the first two looks at the identity of an unknown face."""
 GAP = 2.5
 """Longer than the slow detection's interval, so that a face missed once still counts as staying."""
 
@@ -27,7 +29,7 @@ def main_score(box: Box, confidence: float, height: int, width: int) -> float:
     return size * (0.5 + 0.5 * math.exp(-((off / _CENTRAL) ** 2))) * confidence
 
 
-def near(a: Box, b: Box, reach: float = 0.75) -> bool:
+def near(a: Box, b: Box, reach: float) -> bool:
     """Whether two boxes can be one face a moment apart: of like size, with centres within `reach` face sizes."""
     size_a, size_b = max(a.width, a.height), max(b.width, b.height)
     (ax, ay), (bx, by) = a.centre, b.centre
@@ -54,8 +56,9 @@ class Other:
     """Whether it ever moved more than a detector's box wanders: a picture on the wall never does."""
     wins: int = 0
     """Checks in a row in which it beat the followed face."""
-    checked: float = -math.inf
-    """When its identity was last looked at."""
+    looks: int = 0
+    next_look: float = -math.inf
+    """When its identity may be looked at again."""
     stranger: bool = False
     """The last look found somebody else than the person followed before."""
 
@@ -70,6 +73,12 @@ class Other:
         size = max(self.anchor.width, self.anchor.height)
         grown = abs(max(self.smooth.width, self.smooth.height) - size)
         self.moved |= max(math.hypot(sx - ax, sy - ay), grown) > 0.08 * size + 0.004 * span
+
+    def looked(self, at: float, same: bool) -> None:
+        """Book a look at its identity. The next one is due later each time: it costs as much as several swaps."""
+        self.looks += 1
+        self.next_look = at + _LOOK_AGAIN * min(self.looks, 3)
+        self.stranger = not same
 
 
 @dataclass(slots=True)
@@ -110,4 +119,4 @@ def _closest(box: Box, faces: list[Other]) -> Other | None:
     best = max(faces, key=lambda face: geometry.overlap(box, face.detection.box), default=None)
     if best is not None and geometry.overlap(box, best.detection.box) > 0.2:
         return best
-    return next((face for face in faces if near(box, face.detection.box)), None)
+    return next((face for face in faces if near(box, face.detection.box, 0.75)), None)

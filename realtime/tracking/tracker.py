@@ -14,8 +14,6 @@ from realtime.types import Box, Detection, Face, Image, Landmarks
 from realtime.vision import geometry
 from realtime.vision.filters import LandmarkFilter
 
-_RECHECK = 0.4
-"""Seconds between two looks at the same unknown face: an embedding costs as much as several swaps."""
 _STALLED = 1.0
 """Seconds without a frame after which a followed mesh is checked against a detection at once."""
 _ON_FACE = 0.3
@@ -148,16 +146,18 @@ class Tracker:
     def _recover(self, image: Image, reason: str) -> Tracked:
         """The mesh is gone: detect in the same frame, and carry on when the face is still in its place."""
         for other in self._look_around(image):
-            if self._in_place(other, reach=1.0):
+            if self._in_place(other):
                 mesh = self._start(image, other)
                 if isinstance(mesh, Landmarks):
                     self._watch.question(self._at)
                     return self._found(image, self._keep(mesh), Status.DETECTED, reason)
         return self._missing(image, self._lose(reason))
 
-    def _in_place(self, other: Other, reach: float = 0.75) -> bool:
-        """Whether a face lies where the followed one was last, and was not in view beside it before."""
-        return self._box is not None and other.first >= self._since and near(other.detection.box, self._box, reach)
+    def _in_place(self, other: Other, reach: float = 0.6) -> bool:
+        """Whether a face lies where the followed one was last, and turned up there: it was not in view before, nor came from elsewhere."""
+        if self._box is None or other.first < self._since or other.stranger:
+            return False
+        return near(other.detection.box, self._box, reach) and near(other.anchor, self._box, reach)
 
     def _check_place(self, image: Image, face: Face) -> Tracked:
         """The slow detection: is the mesh where a face is, and is this still the main face?"""
@@ -175,7 +175,7 @@ class Tracker:
             self._enrolment.clear()
             return self._found(image, self._take(mesh), Status.DETECTED, "challenged")
         if self._watch.stranger_since is not None and not self._suspects:
-            self._suspects = [other for other in seen if self._at - other.checked >= _RECHECK][:2]
+            self._suspects = [other for other in seen if self._at >= other.next_look][:2]
         return self._found(image, face)
 
     def _challenged(self, other: Other, face: Face, image: Image) -> bool:
@@ -244,7 +244,7 @@ class Tracker:
 
     def _urgency(self, other: Other) -> tuple[bool, bool]:
         """Sort key: where the face was lost first, then those not looked at lately; else by main-face score, as they come."""
-        return not self._resumes(other), self._at - other.checked < _RECHECK
+        return not self._resumes(other), self._at < other.next_look
 
     def _resumes(self, other: Other) -> bool:
         """Whether this must be the face just lost: a moment later and in its place."""
@@ -256,7 +256,7 @@ class Tracker:
         if not (allowed or self._enrolment.known):
             return None, "still picture"
         takes_over = not allowed and self._takes_over(other, seen)
-        if not (allowed or takes_over) and self._at - other.checked < _RECHECK:
+        if not (allowed or takes_over) and self._at < other.next_look:
             return None, "another person"
         mesh = self._start(image, other, remove=False)
         if isinstance(mesh, Miss):
@@ -319,8 +319,8 @@ class Tracker:
         return 0.0 if math.isnan(cosine) else cosine
 
     def _recognised(self, image: Image, mesh: Landmarks, other: Other) -> bool:
-        same = self._look(image, mesh, learn=False) >= self._enrolment.same_person
-        other.checked, other.stranger = self._at, not same
+        same = self._look(image, mesh, learn=False) >= self._enrolment.sure
+        other.looked(self._at, same)
         return same
 
 

@@ -73,6 +73,8 @@ class Scene:
     noise: float = 0.0
     presence: float | None = None
     """Overrides what the mesh network reports."""
+    likeness: float = 0.0
+    """Cosine between any two people."""
     stuck: tuple[float, float] | None = None
     """Where the mesh network sees the nearest face, whatever the crop, until the detector has run."""
     damage: Callable[[Landmarks], Landmarks] = lambda mesh: mesh
@@ -148,7 +150,10 @@ class SceneRecogniser:
         self.scene.looks += 1
         x, y = points.mean(0)
         person, _ = min(self.scene.visible(), key=lambda seen: np.hypot(seen[1][0] - x, seen[1][1] - y))
-        return np.eye(8, dtype=np.float32)[person.who]
+        # What all people share, and what each has alone.
+        own = np.eye(8, dtype=np.float32)[person.who] * np.float32(np.sqrt(1 - self.scene.likeness))
+        own[0] = np.sqrt(self.scene.likeness)
+        return own
 
 
 class Run:
