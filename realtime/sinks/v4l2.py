@@ -1,38 +1,19 @@
-"""Linux: writing to a v4l2loopback device, with every answer of the driver looked at.
+"""Linux: the few Video4Linux2 calls that writing to a virtual camera needs.
 
-pyvirtualcam's own Linux backend ignores three things that go wrong in practice (all seen on v4l2loopback 0.12.7): the format that the
-driver really took, a write that failed, and a device that stays unusable after its last writer. This module asks the driver itself and
-is handed to pyvirtualcam as one more backend. Structures and numbers are those of the kernel's <linux/videodev2.h>.
+Structures and numbers are those of the kernel's <linux/videodev2.h>. Nothing here opens or closes a file.
 """
 
 from __future__ import annotations
 
-import os
 import struct
-import sys
-import time
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
-from realtime.errors import SinkError
-from realtime.sinks.files import reason
-
-DRIVER = "v4l2 loopback"
-MODPROBE = 'sudo modprobe v4l2loopback devices=1 exclusive_caps=1 card_label="Virtual Camera"'
 YUV420 = int.from_bytes(b"YU12", "little")
 """V4L2_PIX_FMT_YUV420: planes Y, U, V, what the rest of the world calls I420."""
-FOURCC_I420 = int.from_bytes(b"I420", "little")
-RETRY_SECONDS = 2.0
-"""How long a device that is held at another size is asked again: a program that was just closed takes a moment to let go."""
 
-_OUTPUT = 2  # V4L2_BUF_TYPE_VIDEO_OUTPUT, and V4L2_CAP_VIDEO_OUTPUT
+OUTPUT = 2  # V4L2_BUF_TYPE_VIDEO_OUTPUT, and V4L2_CAP_VIDEO_OUTPUT
 _FORMAT_BYTES = 208 if struct.calcsize("P") == 8 else 204  # struct v4l2_format: its union is aligned like a pointer
 _PIX_OFFSET = _FORMAT_BYTES - 200
-_SYSFS = Path("/sys/class/video4linux")
 
 
 def _request(direction: int, number: int, size: int) -> int:
@@ -48,25 +29,6 @@ _S_PARM = _request(3, 22, 204)
 
 
 @dataclass(frozen=True, slots=True)
-class Loopback:
-    """A v4l2loopback device."""
-
-    path: str
-    label: str
-    announces_output: bool
-    """False while a writer feeds it, and (with exclusive_caps) after one that left it unusable: see `cure`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """A process that has a device open."""
-
-    pid: int
-    program: str
-    write_only: bool
-
-
-@dataclass(frozen=True, slots=True)
 class PixelLayout:
     """The part of struct v4l2_pix_format that matters here."""
 
@@ -75,51 +37,23 @@ class PixelLayout:
     fourcc: int
 
 
-def loopbacks() -> list[Loopback]:
-    """All v4l2loopback devices that may be opened, by number. Opens each for a moment."""
-    nodes = sorted(_SYSFS.glob("video*"), key=lambda node: int(node.name[5:])) if _SYSFS.is_dir() else []
-    found = (_probe(f"/dev/{node.name}", _label(node)) for node in nodes)
-    return [device for device in found if device is not None]
-
-
-def _label(node: Path) -> str:
-    try:
-        return (node / "name").read_text(errors="replace").strip()
-    except OSError:
-        return ""
-
-
-def _probe(path: str, label: str) -> Loopback | None:
-    try:
-        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    except OSError:
-        return None
-    try:
-        driver, capabilities = query(file)
-    except OSError:
-        return None
-    finally:
-        os.close(file)
-    return Loopback(path, label, bool(capabilities & _OUTPUT)) if driver == DRIVER else None
-
-
 def query(file: int) -> tuple[str, int]:
     """Driver name and device capabilities (VIDIOC_QUERYCAP). Raises OSError for what is no video device."""
     answer = _ioctl(file, _QUERYCAP, bytes(104))
     driver = answer[:16].split(b"\0")[0].decode(errors="replace")
-    return driver, int(struct.unpack_from("=I", answer, 88)[0])
+    return driver, int(struct.unpack_from("=I", answer, 88)[0])  # device_caps: this node's, not the whole device's
 
 
 def layout(file: int) -> PixelLayout:
     """The format that the device has now (VIDIOC_G_FMT). Raises OSError."""
-    answer = _ioctl(file, _G_FMT, struct.pack("=I", _OUTPUT).ljust(_FORMAT_BYTES, b"\0"))
+    answer = _ioctl(file, _G_FMT, struct.pack("=I", OUTPUT).ljust(_FORMAT_BYTES, b"\0"))
     return PixelLayout(*struct.unpack_from("=III", answer, _PIX_OFFSET))
 
 
 def set_layout(file: int, wanted: PixelLayout) -> PixelLayout:
     """Ask for a format (VIDIOC_S_FMT); returns the one that the device has afterwards, which may be another. Raises OSError."""
     data = bytearray(_FORMAT_BYTES)
-    struct.pack_into("=I", data, 0, _OUTPUT)
+    struct.pack_into("=I", data, 0, OUTPUT)
     struct.pack_into("=III", data, _PIX_OFFSET, wanted.width, wanted.height, wanted.fourcc)
     _ioctl(file, _S_FMT, bytes(data))
     return layout(file)
@@ -127,197 +61,19 @@ def set_layout(file: int, wanted: PixelLayout) -> PixelLayout:
 
 def announce_rate(file: int, fps: float) -> None:
     """Tell readers the frame rate (VIDIOC_S_PARM). Only a hint: some drivers refuse, and nothing depends on it."""
-    data = struct.pack("=IIIII", _OUTPUT, 0, 0, 1000, max(1, round(fps * 1000))).ljust(204, b"\0")
+    data = struct.pack("=IIIII", OUTPUT, 0, 0, 1000, max(1, round(fps * 1000))).ljust(204, b"\0")
     try:
         _ioctl(file, _S_PARM, data)
     except OSError:
         return
 
 
-def cure(path: str) -> None:
-    """Give a loopback device its output side back.
-
-    With exclusive_caps=1, v4l2loopback 0.12 takes the output capability away at the first write and returns it only when an opener that
-    has called STREAMON closes; a writer that only writes (as pyvirtualcam does), or that was killed, leaves the device unusable until the
-    module is loaded again. STREAMON marks its caller even when it answers EINVAL for want of a format: one open, STREAMON and close
-    mends the device.
-    """
-    try:
-        file = os.open(path, os.O_RDWR | os.O_NONBLOCK)
-    except OSError:
-        return
-    try:
-        _ioctl(file, _STREAMON, struct.pack("=i", _OUTPUT))
-    except OSError:
-        pass
-    finally:
-        os.close(file)
-
-
-def holders(path: str) -> list[Holder]:
-    """The other processes of ours (or all, for root) that have `path` open."""
-    own = str(os.getpid())
-    entries = [entry for entry in Path("/proc").glob("[0-9]*") if entry.name != own]
-    found = (_holder(entry, path) for entry in entries)
-    return [holder for holder in found if holder is not None]
-
-
-def _holder(entry: Path, path: str) -> Holder | None:
-    try:
-        files = [link for link in (entry / "fd").iterdir() if os.readlink(link) == path]  # noqa: PTH115 - a string is wanted
-        if not files:
-            return None
-        access = [_access(entry / "fdinfo" / link.name) for link in files]
-        return Holder(int(entry.name), (entry / "comm").read_text().strip(), os.O_WRONLY in access)
-    except OSError:  # gone meanwhile, or another user's
-        return None
-
-
-def _access(info: Path) -> int:
-    flags = next(line for line in info.read_text().splitlines() if line.startswith("flags:"))
-    return int(flags.split()[1], 8) & os.O_ACCMODE
+def stream_on(file: int) -> None:
+    """VIDIOC_STREAMON for output. Raises OSError."""
+    _ioctl(file, _STREAMON, struct.pack("=i", OUTPUT))
 
 
 def _ioctl(file: int, request: int, data: bytes) -> bytes:
     import fcntl
 
     return fcntl.ioctl(file, request, data)
-
-
-class LoopbackOutput:
-    """One open loopback device that takes I420 frames; the form that pyvirtualcam wants of a backend."""
-
-    def __init__(self, path: str, file: int, frame_bytes: int) -> None:
-        self._path, self._file, self._frame_bytes = path, file, frame_bytes
-
-    @classmethod
-    def open(cls, path: str, width: int, height: int, fps: float) -> Self:
-        """Raises SinkError: device missing, not permitted, not a loopback, in use, or held at another size by a reader."""
-        wanted = PixelLayout(width, height, YUV420)
-        until = time.monotonic() + RETRY_SECONDS
-        while True:
-            file = cls._open_output(path)
-            try:
-                got = set_layout(file, wanted)
-                if got == wanted:
-                    announce_rate(file, fps)
-                    return cls(path, file, width * height * 3 // 2)
-            except OSError as error:
-                _close(path, file)
-                raise SinkError(f"the virtual camera {path} refuses {width}x{height}: {reason(error)}; give another --size") from error
-            _close(path, file)
-            if time.monotonic() > until:
-                raise SinkError(_held(path, got, wanted))
-            time.sleep(0.1)
-
-    @staticmethod
-    def _open_output(path: str) -> int:
-        refuse_unusable(path)
-        cure(path)  # while nothing of ours has it open: the format can be set only from the first opener on
-        file = _open(path)
-        try:
-            if not query(file)[1] & _OUTPUT:
-                raise SinkError(f"the virtual camera {path} is fed by another program: close that, or load a second device")
-            _lock(path, file)
-        except (SinkError, OSError):
-            os.close(file)
-            raise
-        return file
-
-    def send(self, frame: NDArray[np.uint8]) -> None:
-        """Hand one frame to the driver, which copies it and never makes us wait. Raises SinkError when it was not taken whole."""
-        try:
-            taken = os.write(self._file, frame.data)
-        except OSError as error:
-            raise SinkError(f"the virtual camera {self._path} takes no more frames: {reason(error)}; start again") from error
-        if taken != self._frame_bytes:
-            raise SinkError(
-                f"the virtual camera {self._path} took {taken} of {self._frame_bytes} bytes: "
-                "another program changed its size; close that program and start again"
-            )
-
-    def close(self) -> None:
-        file, self._file = self._file, -1
-        if file >= 0:
-            _close(self._path, file)
-
-    def device(self) -> str:
-        return self._path
-
-    def native_fourcc(self) -> int:
-        return FOURCC_I420
-
-
-def adopt(*, output: LoopbackOutput, **_: Any) -> LoopbackOutput:
-    """The backend "class" registered with pyvirtualcam: takes a device that is open already, so that errors keep their sentence."""
-    return output
-
-
-def _close(path: str, file: int) -> None:
-    os.close(file)
-    cure(path)
-
-
-def _lock(path: str, file: int) -> None:
-    """Two runs of ours at once: the second one is told."""
-    import fcntl
-
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        raise SinkError(f"the virtual camera {path} is fed by another run of this program: end that, or load a second device") from error
-
-
-def refuse_unusable(path: str) -> None:
-    """Raises SinkError when `path` is no loopback device, may not be written or is fed by another program.
-
-    Opens it for a moment, changes nothing.
-    """
-    file = _open(path)
-    try:
-        driver, _ = query(file)
-    except OSError as error:
-        raise SinkError(f"{path} is no video device; leave the name out to use the first virtual camera") from error
-    finally:
-        os.close(file)
-    if driver != DRIVER:
-        raise SinkError(f"{path} is a camera ({driver}), not a virtual one; leave the name out to use the first virtual camera")
-    writer = next((holder for holder in holders(path) if holder.write_only), None)
-    if writer is not None:
-        raise SinkError(
-            f"the virtual camera {path} is fed by another program ({writer.program}, process {writer.pid}): "
-            "close that, or load a second device"
-        )
-
-
-def _open(path: str) -> int:
-    try:
-        return os.open(path, os.O_WRONLY)
-    except OSError as error:
-        raise SinkError(_cannot_open(path, error)) from error
-
-
-def _cannot_open(path: str, error: OSError) -> str:
-    if isinstance(error, FileNotFoundError):
-        return f"there is no device {path}: run {MODPROBE}, or leave the name out to use the first virtual camera"
-    if isinstance(error, PermissionError):
-        return f"no permission to write to {path}: run sudo usermod -aG video $USER, then log out and in again"
-    return f"cannot open the virtual camera {path}: {reason(error)}; close programs that use it, or reload the driver"
-
-
-def _held(path: str, got: PixelLayout, wanted: PixelLayout) -> str:
-    programs = sorted({holder.program for holder in holders(path)})
-    by = f"a program that still shows it ({', '.join(programs)})" if programs else "a program that still shows it"
-    return (
-        f"the virtual camera {path} is held at {got.width}x{got.height} by {by}: close the camera there to send "
-        f"{wanted.width}x{wanted.height}, or use --size {got.width}x{got.height}"
-    )
-
-
-def driver_installed() -> bool:
-    """Whether the running kernel has a v4l2loopback module to load."""
-    modules = Path("/lib/modules") / os.uname().release / "modules.dep" if sys.platform != "win32" else Path()
-    try:
-        return "v4l2loopback.ko" in modules.read_text()
-    except OSError:
-        return False

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from realtime.errors import SinkError, UsageError
-from realtime.sinks import v4l2
+from realtime.sinks import loopback
 from realtime.sinks.lifecycle import Closing
 from realtime.types import OutputFrame, StreamFormat
 
@@ -102,9 +102,9 @@ def _backends() -> dict[str, Any]:
 def _open_loopback(path: str, stream: StreamFormat) -> Any:
     import pyvirtualcam
 
-    output = v4l2.LoopbackOutput.open(path, stream.width, stream.height, stream.fps)
+    output = loopback.LoopbackOutput.open(path, stream.width, stream.height, stream.fps)
     try:
-        pyvirtualcam.register_backend(_BACKEND, v4l2.adopt)
+        pyvirtualcam.register_backend(_BACKEND, loopback.adopt)
         return pyvirtualcam.Camera(
             stream.width, stream.height, stream.fps, fmt=pyvirtualcam.PixelFormat.I420, backend=_BACKEND, output=output
         )
@@ -120,16 +120,23 @@ def find_loopback(wanted: str | None) -> str:
     """
     if wanted and wanted.startswith("/"):
         return wanted
-    devices = v4l2.loopbacks()
+    devices = loopback.loopbacks()
     if not devices:
         raise SinkError(missing_sentence())
     if wanted:
         return _named(wanted, devices)
-    free = [device for device in devices if not any(holder.write_only for holder in v4l2.holders(device.path))]
-    return (free or devices)[0].path
+    return next((device.path for device in devices if _usable(device.path)), devices[0].path)
 
 
-def _named(wanted: str, devices: list[v4l2.Loopback]) -> str:
+def _usable(path: str) -> bool:
+    try:
+        loopback.refuse_unusable(path)
+    except SinkError:
+        return False
+    return True
+
+
+def _named(wanted: str, devices: list[loopback.Loopback]) -> str:
     number = wanted.removeprefix("video")
     for device in devices:
         if number.isdecimal() and device.path == f"/dev/video{number}":
@@ -144,10 +151,10 @@ def _named(wanted: str, devices: list[v4l2.Loopback]) -> str:
 def missing_sentence(platform: str = sys.platform) -> str:
     """What to do when there is no virtual camera, on this platform, in one sentence."""
     if platform.startswith("linux"):
-        if v4l2.driver_installed():
-            return f"there is no virtual camera: load the driver with {v4l2.MODPROBE}, {_OTHERWISE}"
+        if loopback.driver_installed():
+            return f"there is no virtual camera: load the driver with {loopback.MODPROBE}, {_OTHERWISE}"
         install = "sudo apt install v4l2loopback-dkms (or your distribution's package of that name)"
-        return f"there is no virtual camera: install the driver with {install}, load it with {v4l2.MODPROBE}, {_OTHERWISE}"
+        return f"there is no virtual camera: install the driver with {install}, load it with {loopback.MODPROBE}, {_OTHERWISE}"
     if platform == "darwin":
         return (
             "there is no virtual camera: install OBS 30 or later (https://obsproject.com), press Start Virtual Camera in it once, "
@@ -176,8 +183,8 @@ def virtual_cameras() -> list[VirtualCamera]:
     if not sys.platform.startswith("linux"):
         return []
     return [
-        VirtualCamera(device.path, device.label, tuple(sorted({holder.program for holder in v4l2.holders(device.path)})))
-        for device in v4l2.loopbacks()
+        VirtualCamera(device.path, device.label, tuple(sorted({holder.program for holder in loopback.holders(device.path)})))
+        for device in loopback.loopbacks()
     ]
 
 
@@ -190,10 +197,10 @@ def diagnose() -> tuple[bool, str]:
         if not sys.platform.startswith("linux"):
             return _try_open()
         path = find_loopback(None)
-        v4l2.refuse_unusable(path)
+        loopback.refuse_unusable(path)
     except (SinkError, UsageError) as error:
         return False, str(error)
-    label = next((device.label for device in v4l2.loopbacks() if device.path == path), "")
+    label = next((device.label for device in loopback.loopbacks() if device.path == path), "")
     return True, f"{path} ({label}) is ready"
 
 

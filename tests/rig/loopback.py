@@ -25,7 +25,7 @@ import cv2
 import numpy as np
 
 from realtime.errors import SinkError
-from realtime.sinks import v4l2
+from realtime.sinks.loopback import cure
 from realtime.sinks.virtualcam import VirtualCamSink, diagnose, virtual_cameras
 from realtime.types import Frame, State, StreamFormat, Verdict
 from tests.sinks.frames import colours_wrong_by, frame, number_of, picture
@@ -233,6 +233,22 @@ def plain(device: str, report: Report) -> None:
         report("plain: mended", *right(by_v4l2_ctl(device, 640, 480, 2)))
 
 
+def fed(device: str, report: Report) -> None:
+    """A device that ffmpeg feeds, which opens it for reading too, is refused; once ffmpeg is gone it works."""
+    source = "-f lavfi -i testsrc2=size=640x480:rate=10 -pix_fmt yuv420p"
+    feeder = subprocess.Popen(["ffmpeg", "-nostdin", "-loglevel", "error", "-re", *source.split(), "-f", "v4l2", device])
+    try:
+        _until(lambda: any(camera.device == device and "ffmpeg" in camera.users for camera in virtual_cameras()))
+        time.sleep(2)
+        report("fed: in use is told", *_busy(device))
+        report("fed: ffmpeg is not disturbed", feeder.poll() is None and bool(by_v4l2_ctl(device, 640, 480, 2)), "")
+    finally:
+        feeder.terminate()
+        feeder.wait()
+    with Feeder(device, 1280, 720):
+        report("fed: it works afterwards", *right(by_v4l2_ctl(device, 1280, 720, 2)))
+
+
 def listing(device: str, report: Report) -> None:
     """What doctor says."""
     cameras = virtual_cameras()
@@ -319,7 +335,7 @@ def _until(condition: Callable[[], bool], seconds: float = 30) -> None:
         time.sleep(0.05)
 
 
-CHECKS = {check.__name__: check for check in (listing, pixels, rounds, held, killed, plain, rate, pipeline)}
+CHECKS = {check.__name__: check for check in (listing, pixels, rounds, held, killed, plain, fed, rate, pipeline)}
 
 
 def main() -> int:
@@ -339,7 +355,7 @@ def main() -> int:
             CHECKS[name](options.device, report)
         except Exception as error:  # the other checks still run
             report(name, False, f"{type(error).__name__}: {error}")
-        v4l2.cure(options.device)
+        cure(options.device)
         print(f"     {name}: {time.monotonic() - start:.1f} s", flush=True)
     print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
     return 0 if all(results) else 1

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from realtime.errors import SinkError, UsageError
-from realtime.sinks import v4l2, virtualcam
+from realtime.sinks import loopback, v4l2, virtualcam
 from realtime.sinks.virtualcam import VirtualCamSink
 from tests.sinks.frames import frame, stream
 
@@ -114,7 +114,7 @@ def test_a_missing_driver_names_the_platforms_cure(platform: str, words: str) ->
 
 @linux
 def test_without_a_device_the_cure_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(v4l2, "loopbacks", list)
+    monkeypatch.setattr(loopback, "loopbacks", list)
     for wanted in (None, "Some Camera", "7"):
         with VirtualCamSink(wanted) as sink, pytest.raises(SinkError, match="modprobe v4l2loopback"):
             sink.open(stream())
@@ -125,8 +125,8 @@ def test_without_a_device_the_cure_is_told(monkeypatch: pytest.MonkeyPatch) -> N
 
 @linux
 def test_devices_are_found_by_number_and_by_part_of_the_label(monkeypatch: pytest.MonkeyPatch) -> None:
-    devices = [v4l2.Loopback("/dev/video8", "OBS Camera", True), v4l2.Loopback("/dev/video10", "My Virtual Camera", True)]
-    monkeypatch.setattr(v4l2, "loopbacks", lambda: devices)
+    devices = [loopback.Loopback("/dev/video8", "OBS Camera"), loopback.Loopback("/dev/video10", "My Virtual Camera")]
+    monkeypatch.setattr(loopback, "loopbacks", lambda: devices)
     assert virtualcam.find_loopback("10") == virtualcam.find_loopback("video10") == virtualcam.find_loopback("my virtual") == "/dev/video10"
     assert virtualcam.find_loopback(None) == "/dev/video8"
     with pytest.raises(SinkError, match=r"there is /dev/video8 \(OBS Camera\), /dev/video10"):
@@ -160,7 +160,7 @@ class Driver:
 
 def drive(monkeypatch: pytest.MonkeyPatch, driver: Driver) -> Driver:
     monkeypatch.setattr(v4l2, "_ioctl", driver)
-    monkeypatch.setattr(v4l2, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(loopback, "RETRY_SECONDS", 0.0)
     return driver
 
 
