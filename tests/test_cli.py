@@ -43,7 +43,7 @@ def fake_app(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 
     monkeypatch.setitem(sys.modules, "realtime.app", SimpleNamespace(run=run_app))
     monkeypatch.setattr(realtime, "app", sys.modules["realtime.app"], raising=False)
-    monkeypatch.setattr(run, "end_on_signals", lambda: None)
+    monkeypatch.setattr(run, "prepare", lambda: None)
     monkeypatch.setattr("realtime.config.default_config_file", lambda: Path("no such file"))
     return seen
 

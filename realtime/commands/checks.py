@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from realtime import __version__
-from realtime.commands.machine import cores, cpu_features, cpu_name
+from realtime.commands.machine import cores, cpu_features, cpu_name, kernels_cached
 from realtime.commands.output import megabytes, program
 
 Status = Literal["ok", "note", "cure"]
@@ -111,10 +111,7 @@ def _disk() -> Iterator[Finding]:
 def _kernels() -> Iterator[Finding]:
     import numba
 
-    from realtime.vision import blend
-
-    cached = any((Path(blend.__file__).parent / "__pycache__").glob("*.nbi"))
-    state = "compiled and cached" if cached else "compiled on the first run (some seconds), then cached"
+    state = "compiled and cached" if kernels_cached() else "compiled on the first run (half a minute), then cached"
     yield Finding("kernels", "ok", f"numba {numba.__version__}, {state}")
 
 

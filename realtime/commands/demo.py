@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from realtime.commands.machine import cores, cpu_name
 from realtime.commands.output import Parser, console, milliseconds, notify, program
 from realtime.commands.progress import FetchBar
-from realtime.commands.run import end_on_signals
+from realtime.commands.run import prepare
 from realtime.config import Settings, option, parse_value
 from realtime.errors import SinkError, UsageError
 
@@ -33,7 +33,7 @@ def main(argv: Sequence[str]) -> int:
     values = made.parse(argv)
     seconds: Any = parse_value(option("seconds"), values.seconds, "--seconds")
     folder = writable(Path(values.out).expanduser())
-    end_on_signals()
+    prepare()
     from realtime import app
 
     video = folder / "demo.mp4"

@@ -10,6 +10,7 @@ from typing import Any
 
 from realtime import __version__
 from realtime.cli import COMMANDS, set_log_level
+from realtime.commands.machine import kernels_cached
 from realtime.commands.output import Parser, milliseconds, notify, program
 from realtime.commands.progress import FetchBar
 from realtime.config import OPTIONS, Option, load_settings
@@ -30,7 +31,7 @@ def main(argv: Sequence[str]) -> int:
     set_log_level(settings.log_level)
     from realtime import app
 
-    end_on_signals()
+    prepare()
     with FetchBar() as bar:
         report = app.run(settings, notify=notify, progress=bar)
     print(summary(report))
@@ -69,6 +70,13 @@ def _add(group: Any, option: Option) -> None:
     if option.name == "source":
         keywords["nargs"] = "+"
     group.add_argument(f"--{option.name}", **keywords)
+
+
+def prepare() -> None:
+    """What every run does first: ends politely on signals, and says why the first one takes its time."""
+    end_on_signals()
+    if not kernels_cached():
+        notify("compiling for this processor, once: this takes about half a minute")
 
 
 def end_on_signals() -> None:
