@@ -25,6 +25,8 @@ EYES = ((159, 145, 33, 133), (386, 374, 362, 263))
 """Upper lid, lower lid, outer and inner corner (either way round) of each eye."""
 LIPS = (13, 14)
 EYE_CORNERS = (33, 263)
+LOOKS = (0.95, 1.0, 1.05)
+"""Scales of the crop."""
 CHANGED = 4
 """Levels by which a pixel must differ to count as part of the swapped face when its edge is looked for."""
 SEAM_SIDE, SEAM_STEPS = 160, (3, 5, 7)
@@ -39,6 +41,8 @@ class Seen:
     points: Floats
     """(468, 3), found without any smoothing."""
     embedding: Floats
+    spread: float
+    """How far the mesh moves between a wider and a narrower look, in outer-eye-corner distances."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,24 +74,24 @@ class Judge:
     def __init__(self, landmarker: Landmarker, recogniser: Recogniser) -> None:
         self._landmarker, self._recogniser = landmarker, recogniser
 
-    def refined(self, image: Image, points: Floats, passes: int = 2) -> Floats:
-        """The mesh found anew around `points`."""
-        for _ in range(passes):
-            found = self._landmarker.landmarks(image, geometry.region_from_landmarks(points))
-            points = found.points if found.presence > 0.5 else points
-        return points
+    def refined(self, image: Image, points: Floats) -> tuple[Floats, float]:
+        """The mesh found anew around `points`: the mean of three looks, which halves the network's noise; and their spread."""
+        found = self._landmarker.landmarks(image, geometry.region_from_landmarks(points))
+        region = geometry.region_from_landmarks(found.points if found.presence > 0.5 else points)
+        looks = [self._landmarker.landmarks(image, region._replace(size=region.size * scale)).points for scale in LOOKS]
+        return np.asarray(np.mean(looks, axis=0), np.float32), displacement(looks[0], looks[-1])
 
     def embedding(self, image: Image, points: Floats) -> Floats:
         return self._recogniser.embed(image, geometry.five_points(points))
 
     def see(self, image: Image, points: Floats) -> Seen:
         """An original picture; `points` says roughly where the face is."""
-        found = self.refined(image, points)
-        return Seen(found, self.embedding(image, found))
+        found, spread = self.refined(image, points)
+        return Seen(found, self.embedding(image, found), spread)
 
     def score(self, source: Floats, original: Image, seen: Seen, output: Image, hand: Floats | None = None) -> Score:
         """The figures of one output. `source`: embedding of the photo; `hand`: outline (n, 2) in pixels."""
-        points = self.refined(output, seen.points)
+        points, _ = self.refined(output, seen.points)
         embedding = self.embedding(output, points)
         return Score(
             identity=float(source @ embedding),

@@ -53,6 +53,9 @@ CLIPS: Final = (
     "head-pose-face-detection-female-and-male.mp4",
 )
 QUICK_STILLS, QUICK_CLIPS = 8, ("asl_bird.mkv", "head-pose-face-detection-male.mp4")
+UNSTEADY = 0.05
+"""Outer-eye-corner distances by which a still's mesh may move from look to look; beyond (0.11 in profile against 0.03 elsewhere) its
+eyes and mouth are guesses of the landmark network."""
 LONGEST = 1280
 """Stills are shrunk to this, a camera's usual width."""
 HANDS = Path(__file__).with_name("hands.toml")
@@ -105,6 +108,8 @@ class Reel:
     """The outputs of one source on a sequence of takes."""
 
     scores: list[Score]
+    expressions: list[Score]
+    """Those whose eyes and mouth can be judged."""
     trembling: float
     """Flicker of the outputs less that of the originals; NaN for stills."""
 
@@ -209,7 +214,9 @@ def stills_rows(rig: Rig, people: Sequence[Person], folder: Path, options: argpa
         others = [take for take in takes if take.seen and not take.name.startswith(person.own)]
         reels.append(swapped(rig, person, others, options.save, still=True))
     missed = [take.name for take in takes if take.seen is None]
-    yield Row("stills", "pictures", len(takes), note=f"no face followed: {', '.join(missed)}" if missed else "")
+    unsteady = [take.name for take in takes if take.seen and take.seen.spread > UNSTEADY]
+    note = f"no face followed: {', '.join(missed) or 'none'}; expression not judged: {', '.join(unsteady) or 'none'}"
+    yield Row("stills", "pictures", len(takes), note=note)
     yield from summary("stills", reels, budgets("quality"))
 
 
@@ -224,7 +231,7 @@ def clip_rows(rig: Rig, people: Sequence[Person], path: Path, save: Path | None)
 
 def swapped(rig: Rig, person: Person, takes: Sequence[Take], save: Path | None, still: bool = False) -> Reel:
     """Swap `person` into every take and judge the outputs. A still is a face of its own."""
-    swapper, scores, film = rig.models.swapper, [], Film()
+    swapper, scores, expressions, film = rig.models.swapper, [], [], Film()
     swapper.use(person.identity)
     sheet = Sheet(every=1 if still else 6)
     for take in takes:
@@ -238,13 +245,15 @@ def swapped(rig: Rig, person: Person, takes: Sequence[Take], save: Path | None, 
             paste(output, patch.x, patch.y, patch.colour, patch.alpha)
         score = rig.judge.score(person.embedding, take.image, take.seen, output, take.hand)
         scores.append(score)
+        if not still or take.seen.spread <= UNSTEADY:
+            expressions.append(score)
         if not still:
             film.add(take.image, output, take.seen.points)
         if save:
             sheet.add(take.image, output, take.seen.points, f"{take.name[:22]} {score.identity:.2f}")
     if save:
         sheet.write(save / f"{'stills' if still else takes[0].name}-{person.name}.png")
-    return Reel(scores, film.flicker())
+    return Reel(scores, expressions, film.flicker())
 
 
 class Film:
@@ -281,8 +290,8 @@ def summary(name: str, reels: Sequence[Reel], limits: Mapping[str, Limit]) -> It
     each = ", ".join(f"{value:.3f}" for value in identities)
     yield row("identity", identities, "cosine", f"each source {each}; base {bases:.2f}, to the original {kept:.2f}")
     yield row("landmarks", mean("landmarks"), "eye distances")
-    yield row("eyes", [correlation([score.eyes for score in reel.scores]) for reel in reels], "r")
-    yield row("mouth", [correlation([score.mouth for score in reel.scores]) for reel in reels], "r")
+    yield row("eyes", [correlation([score.eyes for score in reel.expressions]) for reel in reels], "r")
+    yield row("mouth", [correlation([score.mouth for score in reel.expressions]) for reel in reels], "r")
     yield row("seam", mean("seam"), "dE", "beyond the original's")
     yield row("outside", [max(score.outside for score in reel.scores) for reel in reels], "share", "largest")
     if not all(np.isnan(reel.trembling) for reel in reels):
