@@ -137,8 +137,7 @@ class MeshSwapper:
     def _fitting_grid(self, area: Rectangle, step: int) -> Grid:
         rows, columns = -(-area.height // step) + 1, -(-area.width // step) + 1
         if self._grid.ids.shape != (rows, columns):
-            self._tones = np.zeros((3, 256), np.uint64)
-        self._grid = new_grid(rows, columns)
+            self._grid = new_grid(rows, columns)
         return self._grid
 
     def _level(self, longer: int, softness: float) -> Array:

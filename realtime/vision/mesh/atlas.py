@@ -9,26 +9,28 @@ import cv2
 import numpy as np
 
 from realtime.types import Array, Floats, Image
-from realtime.vision.mesh.light import TERMS, fit_light, light_basis
+from realtime.vision.mesh.describe import FAR, describe, fill_skin, fit_texture
 from realtime.vision.mesh.paint import pack
 from realtime.vision.mesh.pose import RIGID, fit_pose
 from realtime.vision.mesh.raster import CHANNELS, draw_grid, new_grid
 from realtime.vision.mesh.shade import Source
-from realtime.vision.mesh.topology import Topology, smoothed, smoothstep
+from realtime.vision.mesh.sharpness import edge_blur
+from realtime.vision.mesh.topology import Topology, smoothstep
 
 SIZE = 512
 """Side of the atlas in texels."""
 SMALLEST = 64
-FAR = 1e9
 
 
 @dataclass(frozen=True)
 class View:
-    """One photo unwrapped: texture (S, S, 3) float32 levels, visible (S, S) float32 0..1, normals (V, 3) in camera axes."""
+    """One photo unwrapped: texture (S, S, 3) float32 levels, visible (S, S) float32 0..1, normals (V, 3) in camera axes, and the
+    blur of its edges as a share of the face's height."""
 
     texture: Floats
     visible: Floats
     normals: Floats
+    blur: float
 
 
 @dataclass(frozen=True)
@@ -42,10 +44,12 @@ class Atlas:
 def build_atlas(photos: Sequence[tuple[Image, Floats]], topology: Topology) -> Atlas:
     """photos: (BGR image, (V, 3) landmarks in its pixels), all of one person, at least one."""
     views = [unwrap(image, points, topology) for image, points in photos]
-    texture = complete(*merge(views))
-    levels = pyramid(texture)
-    normals = views[int(np.argmax([view.visible.mean() for view in views]))].normals
-    return Atlas(tuple(pack(level) for level in levels), describe(levels, normals, topology))
+    texture, visible = merge(views)
+    texture, seen = complete(texture, visible), np.maximum(visible, visible[:, ::-1])
+    best = max(views, key=lambda view: float(view.visible.mean()))
+    filled = fill_skin(texture, seen, fit_texture(texture, best.normals, topology), topology)
+    source = describe(fit_texture(filled.astype(np.float32), best.normals, topology), best.blur, topology)
+    return Atlas(tuple(pack(level) for level in pyramid(filled)), source)
 
 
 def unwrap(image: Image, points: Floats, topology: Topology) -> View:
@@ -62,7 +66,8 @@ def unwrap(image: Image, points: Floats, topology: Topology) -> View:
     draw_grid(flat, attributes, topology.triangles, 0.0, 0.0, 1, grid, FAR, SIZE // 40)
     where = np.ascontiguousarray(grid.nodes[..., :2])
     texture = cv2.remap(image, where, None, cv2.INTER_LANCZOS4, borderMode=cv2.BORDER_REPLICATE)
-    return View(texture.astype(np.float32), np.clip(grid.nodes[..., 2], 0, 1), normals)
+    height = float(np.ptp(points[:, 1]))
+    return View(texture.astype(np.float32), np.clip(grid.nodes[..., 2], 0, 1), normals, float(edge_blur(image, points, height)) / height)
 
 
 def merge(views: Sequence[View]) -> tuple[Floats, Floats]:
@@ -86,65 +91,21 @@ def _light_step(view: View, best: View) -> Floats:
 
 
 def _low(image: Array) -> Floats:
-    return np.asarray(cv2.GaussianBlur(image, (0, 0), SIZE / 13))
+    """Blurred by a thirteenth of the atlas, worked out on a small copy."""
+    small = cv2.GaussianBlur(cv2.resize(image, (64, 64), interpolation=cv2.INTER_AREA), (0, 0), 64 / 13)
+    return np.asarray(cv2.resize(small, image.shape[1::-1], interpolation=cv2.INTER_LINEAR))
 
 
-def complete(texture: Floats, visible: Floats) -> Image:
-    """Fill what the photos do not show from the other half of the face, only where that is seen better. Returns (S, S, 3) uint8."""
+def complete(texture: Floats, visible: Floats) -> Floats:
+    """Fill what the photos do not show from the other half of the face, only where that is seen better. """
     own = cv2.GaussianBlur(visible, (0, 0), SIZE / 57)
     own = np.maximum(own, 1 - own[:, ::-1])[..., None]
     mirrored, mirrored_own = texture[:, ::-1], own[:, ::-1]
     step = _low(texture * own) / (_low(own)[..., None] + 1e-3) - _low(mirrored * mirrored_own) / (_low(mirrored_own)[..., None] + 1e-3)
-    return np.asarray(np.clip(texture * own + (mirrored + step) * (1 - own) + 0.5, 0, 255).astype(np.uint8))
+    return np.asarray(np.clip(texture * own + (mirrored + step) * (1 - own), 0, 255).astype(np.float32))
 
 
 def pyramid(texture: Image) -> list[Image]:
     """Each level smaller by the square root of two, down to SMALLEST."""
     sides = [round(len(texture) / 2 ** (step / 2)) for step in range(20)]
     return [cv2.resize(texture, (side, side), interpolation=cv2.INTER_AREA) for side in sides if side >= SMALLEST]
-
-
-def describe(levels: Sequence[Image], normals: Floats, topology: Topology) -> Source:
-    """The vertex colours of the atlas, their light, and where it shows skin. Thresholds in levels, chosen by eye."""
-    small = cv2.GaussianBlur(levels[4], (0, 0), 1.5).astype(np.float32)
-    where = (topology.uv * len(small) - 0.5)[None]
-    colour = np.ascontiguousarray(cv2.remap(small, where, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)[0])
-    basis = np.empty((len(colour), TERMS), np.float32)
-    coefficients, residual = np.empty((TERMS, 3), np.float32), np.empty_like(colour)
-    light_basis(normals, basis)
-    fit_light(colour, basis, topology.skin, 14.0, coefficients, residual)
-    fit = basis @ coefficients
-    mean = np.clip(topology.skin @ fit / topology.skin.sum(), 8, 247)
-    error = (residual**2).sum(1)
-    alpha = topology.feather * (1 - smoothstep(0.25, 0.55, _hair(error, topology)))
-    ring, membrane = _membrane(alpha, topology.laplacian)
-    return Source(
-        colour=colour,
-        fit=fit,
-        mean=mean.astype(np.float32),
-        weight=_skin_likeness(error, topology).astype(np.float32),
-        alpha=alpha.astype(np.float32),
-        ring=ring,
-        membrane=membrane,
-    )
-
-
-def _skin_likeness(error: Floats, topology: Topology) -> Array:
-    """Strict below the mouth, where a beard must stay out of the colour match."""
-    strict = np.exp(-error / (3 * 2 * 28.0**2))
-    return np.asarray(np.where(topology.xyz[:, 1] > -2.5, np.exp(-error / (6 * 45.0**2)), strict))
-
-
-def _hair(error: Floats, topology: Topology) -> Array:
-    """Near the border and above the jaw, colours far from the skin's are hair or background that must not be painted."""
-    edge = smoothstep(4.0, 2.0, topology.depth) * (topology.xyz[:, 1] > -4)
-    return smoothed(topology.links, (1 - np.exp(-error / (6 * 40.0**2))) * edge, 4)
-
-
-def _membrane(alpha: Array, laplacian: Array) -> tuple[Array, Floats]:
-    """The ring (R,) of vertices in the feather, and the (V, R) matrix that spreads their values harmonically over the rest."""
-    ring, free = np.flatnonzero(alpha < 0.7), np.flatnonzero(alpha >= 0.7)
-    matrix = np.zeros((len(alpha), len(ring)), np.float32)
-    matrix[ring] = np.eye(len(ring))
-    matrix[free] = np.linalg.solve(laplacian[np.ix_(free, free)], -laplacian[np.ix_(free, ring)])
-    return ring.astype(np.int32), matrix

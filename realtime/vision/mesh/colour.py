@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from realtime.types import Array
-from realtime.vision.mesh.maths import kernel
+from realtime.vision.mesh.maths import kernel, ramp
 
 U = np.uint64
+THREE = np.float32(3.0)
+HAIR_TINT = np.float32(0.35)
+"""Share, in powers, of the change from one skin's colour to the other's that hair takes on."""
 
 @kernel
 def sample_colours(image: Array, points: Array, radius: int, out: Array) -> None:
@@ -36,15 +39,22 @@ def tone_curve(source: Array, target: Array, curve: Array) -> None:
     """Per-channel curve that takes the source's skin level to the target's: source, target (3,) levels -> curve (3, 256) float32.
 
     A power law below the skin level, so that brows and nostrils stay dark and black stays black; a straight line above, no steeper
-    than the light end allows, so that highlights do not burn out.
+    than the light end allows, so that highlights do not burn out. What is much darker than skin is hair: it takes on the light of the
+    frame but little of the difference in colour between the two skins, or brows would turn blue on a pale face.
     """
+    grey_source, grey_target = (source[0] + source[1] + source[2]) / THREE, (target[0] + target[1] + target[2]) / THREE
+    gamma = min(max(np.float32(1.1) * grey_source / grey_target, np.float32(0.75)), np.float32(1.3))
     for c in range(3):
         s, t = source[c], target[c]
-        gamma = min(max(np.float32(1.1) * s / t, np.float32(0.75)), np.float32(1.3))
         slope = min(min(gamma * t / s, np.float32(1.0)), np.float32(1.3) * (np.float32(255.0) - t) / (np.float32(255.0) - s))
+        tint = t / grey_target * (grey_source / s) ** gamma
         for level in range(256):
             x = np.float32(level)
-            y = t * (x / s) ** gamma if x < s else t + (x - s) * slope
+            if x < s:
+                own = HAIR_TINT + (np.float32(1.0) - HAIR_TINT) * ramp(0.3, 0.9, x / s)
+                y = grey_target * (x / grey_source) ** gamma * tint**own
+            else:
+                y = t + (x - s) * slope
             curve[c, level] = min(max(y, np.float32(0.0)), np.float32(255.0))
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 from numba import njit
@@ -13,8 +13,26 @@ from realtime.types import Array
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-kernel: Callable[[F], F] = partial(njit, cache=True, nogil=True, fastmath=True, error_model="numpy")
-"""Compiled on first use, kept in the cache next to the source (or in the user's cache folder), free of the interpreter lock."""
+
+def _package_stamp() -> tuple[float, int]:
+    """Newest change and total size of this package's sources."""
+    stats = [path.stat() for path in Path(__file__).parent.glob("*.py")]
+    return max(stat.st_mtime for stat in stats), sum(stat.st_size for stat in stats)
+
+
+STAMP: Final = _package_stamp()
+
+
+def kernel(function: F) -> F:
+    """Compiled on first use, kept in the cache next to the source (or in the user's cache folder), free of the interpreter lock.
+
+    numba renews a cached kernel when its own file changes, but not when a helper in another file does: here any change counts.
+    """
+    compiled = njit(cache=True, nogil=True, fastmath=True, error_model="numpy")(function)
+    index: Any = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    if hasattr(index, "_source_stamp"):
+        index._source_stamp = STAMP
+    return cast(F, compiled)
 
 
 @kernel

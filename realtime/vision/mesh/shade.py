@@ -12,10 +12,17 @@ from realtime.vision.mesh.light import TERMS, fit_light, light_basis
 from realtime.vision.mesh.maths import kernel, ramp
 from realtime.vision.mesh.occlusion import hair_cover, update_occlusion
 from realtime.vision.mesh.pose import RIGID, fit_pose
+from realtime.vision.mesh.sharpness import edge_blur
 from realtime.vision.mesh.topology import Links, Topology
 
 MIDDLE_SHARE = np.float32(0.9)
 """How much of the target's mid-frequency shading (cheeks, eye sockets) is taken over."""
+BLUR_PACE = np.float32(0.1)
+"""Share of a new frame in the running estimate of the camera's blur: hands and blinks must not show in it."""
+NATURAL_BLUR = np.float32(0.005)
+"""Edges of brows and lips are this soft, as a share of the face's height, in the sharpest pictures of many people."""
+SAMPLING = np.float32(0.5)
+"""Blur in pixels that drawing from the texture adds in any case."""
 
 
 class Mesh(NamedTuple):
@@ -49,6 +56,8 @@ class Source(NamedTuple):
     """(R,) int32: vertices in the feather, the boundary of the membrane."""
     membrane: Array
     """(V, R) harmonic interpolation from the ring to every vertex."""
+    blur: Array
+    """(1,) blur of the photo's edges, as a share of the face's height."""
 
 
 class History(NamedTuple):
@@ -68,6 +77,8 @@ class History(NamedTuple):
     """(V, 3) colour steps at the ring; the first R rows are in use."""
     points: Array
     """(V, 3) last landmarks."""
+    blur: Array
+    """(1,) blur of the face's edges in pixels, smoothed."""
 
 
 class Shaded(NamedTuple):
@@ -81,6 +92,8 @@ class Shaded(NamedTuple):
     """(V, 3) to be added after the tone curve, levels."""
     alpha: Array
     """(V,) 0..1."""
+    softness: Array
+    """(1,) standard deviation in pixels of the blur that makes the source as soft as the frame."""
 
 
 def new_mesh(topology: Topology) -> Mesh:
@@ -98,12 +111,14 @@ def new_history(count: int) -> History:
         np.zeros(count, single),
         np.zeros((count, 3), single),
         np.zeros((count, 3), single),
+        np.zeros(1, single),
     )
 
 
 def new_shaded(count: int) -> Shaded:
     single = np.float32
-    return Shaded(np.eye(3, dtype=single), np.zeros((3, 256), single), np.zeros((count, 3), single), np.zeros(count, single))
+    curve, offset, alpha = np.zeros((3, 256), single), np.zeros((count, 3), single), np.zeros(count, single)
+    return Shaded(np.eye(3, dtype=single), curve, offset, alpha, np.zeros(1, single))
 
 
 @kernel
@@ -118,6 +133,7 @@ def shade(image: Array, points: Array, mesh: Mesh, source: Source, history: Hist
         history.age[0] = np.float32(0.0)
     first = history.age[0] == 0
     history.points[:] = points
+    out.softness[0] = _softness(image, points, source, history, first)
     fit_pose(points, mesh.xyz, mesh.rigid, out.rotation)
     normals = _rotated(mesh.normals, out.rotation)
     front = _front(mesh.dome, out.rotation)
@@ -132,6 +148,16 @@ def shade(image: Array, points: Array, mesh: Mesh, source: Source, history: Hist
     _offsets(mesh, source, target, residual, likeness, front, history, first, out)
     for v in range(count):
         out.alpha[v] = source.alpha[v] * front[v] * (np.float32(1.0) - history.hidden[v])
+
+
+@kernel
+def _softness(image: Array, points: Array, source: Source, history: History, first: bool) -> Any:
+    """Blur still missing when the source's own, scaled to this face, has been taken off the frame's."""
+    height = points[:, 1].max() - points[:, 1].min()
+    blur = edge_blur(image, points, height)
+    history.blur[0] += (np.float32(1.0) if first else BLUR_PACE) * (blur - history.blur[0])
+    own = max(source.blur[0], NATURAL_BLUR) * height
+    return np.sqrt(max(history.blur[0] * history.blur[0] - own * own - SAMPLING * SAMPLING, np.float32(0.0)))
 
 
 @kernel
