@@ -35,6 +35,7 @@ from realtime.sinks.base import Sink
 from realtime.sinks.commands import Command, KeyCommand
 from realtime.sinks.image import save_still
 from realtime.sinks.select import open_output
+from realtime.sinks.video import VideoSink
 from realtime.sinks.window import WindowSink
 from realtime.sources.base import SourceInfo
 from realtime.sources.select import open_input
@@ -177,14 +178,18 @@ class App:
             telemetry=self.telemetry,
             controls=self.controls,
             frame_log=frame_log,
-            on_open=self._opened,
+            on_open=lambda info: self._opened(info, sinks),
             on_tick=lambda: self._obey(windows, source, pipeline.stop),
             on_still=self._save_still,
             limits=Limits(settings.frames, settings.seconds),
         )
         return pipeline
 
-    def _opened(self, info: SourceInfo) -> None:
+    def _opened(self, info: SourceInfo, sinks: Sequence[Sink]) -> None:
+        """The source is open, the sinks are not yet."""
+        for sink in sinks:
+            if isinstance(sink, VideoSink):
+                sink.audio_from = info.audio_from
         if info.note:
             self._notify(info.note)
         if info.live:

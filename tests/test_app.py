@@ -1,0 +1,139 @@
+"""The whole program on real models: photo in, picture or file in, swapped and marked picture or file out."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import av
+import cv2
+import numpy as np
+import pytest
+
+from realtime import app
+from realtime.backends.select import open_session
+from realtime.config import Settings
+from realtime.errors import UsageError
+from realtime.models.detectors.yunet import YuNet
+from realtime.models.landmarks.mesh import MeshLandmarker
+from realtime.models.recognisers.sface import SFace
+from realtime.models.store import ModelStore
+from realtime.trust.watermark import read_mark
+from realtime.types import Image
+from realtime.vision import geometry
+from tests.sources.media import write_video
+
+pytestmark = pytest.mark.models
+DATA = Path(__file__).parent / "data"
+SOURCE, TARGET = DATA / "p001_studio.jpg", DATA / "p006_studio.jpg"
+
+
+@pytest.fixture(autouse=True)
+def ready(models: ModelStore) -> None:
+    """Each run here loads the models that the fixture made sure of."""
+
+
+def settings(tmp_path: Path, given: Path | str = TARGET, *outputs: str, **more) -> Settings:
+    return Settings(sources=((SOURCE,),), input=str(given), outputs=tuple(str(tmp_path / name) for name in outputs), **more)
+
+
+def clip(path: Path, count: int = 25) -> Path:
+    """A person who drifts to the right, 320x320 at 25 fps, with sound."""
+    photo = cv2.resize(cv2.imread(str(TARGET)), (320, 320), interpolation=cv2.INTER_AREA)
+    return write_video(path, [np.roll(photo, n // 2, axis=1) for n in range(count)], sound=True)
+
+
+def frames_of(path: Path) -> list[Image]:
+    with av.open(str(path)) as container:
+        return [frame.to_ndarray(format="bgr24") for frame in container.decode(video=0)]
+
+
+@pytest.fixture(scope="module")
+def likeness(models: ModelStore):
+    """Cosine between the faces of two pictures."""
+    mesh = MeshLandmarker(open_session(models.path("mesh")))
+    detector, recogniser = YuNet(open_session(models.path("yunet_320"))), SFace(open_session(models.path("sface")))
+
+    def embed(image: Image):
+        detection = detector.detect(image)[0]
+        points = mesh.landmarks(image, geometry.region_from_detection(detection)).points
+        return recogniser.embed(image, geometry.five_points(points))
+
+    return lambda one, other: float(embed(one) @ embed(other))
+
+
+def test_a_picture_gets_the_face_of_the_photo_and_is_marked(tmp_path, likeness):
+    report = app.run(settings(tmp_path, TARGET, "out.png", badge="off"))
+    before, after, source = (cv2.imread(str(path)) for path in (TARGET, tmp_path / "out.png", SOURCE))
+    assert report["states"] == {"swapped": 1}
+    assert likeness(after, source) > 0.4 > likeness(before, source)
+    assert read_mark([after]).found
+    assert not read_mark([before]).found
+    # Beyond the face only the mark has changed anything: one level, two where rounding adds up.
+    assert np.abs(after[:, :60].astype(int) - before[:, :60]).max() <= 2
+
+
+def test_a_file_keeps_every_frame_its_times_and_its_sound(tmp_path):
+    report = app.run(settings(tmp_path, clip(tmp_path / "in.mp4"), "out.mp4", frame_log=tmp_path / "log.jsonl", report=tmp_path / "r.json"))
+    assert (report["frames_in"], report["frames_out"], report["dropped"]) == (25, 25, 0)
+    assert json.loads((tmp_path / "r.json").read_text()) == report
+    rows = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert [row["seq"] for row in rows] == list(range(25))
+    with av.open(str(tmp_path / "out.mp4")) as container:
+        assert container.streams.audio
+        assert float(container.duration / av.time_base) == pytest.approx(1.0, abs=0.1)
+    frames = frames_of(tmp_path / "out.mp4")
+    assert len(frames) == 25
+    assert read_mark(frames[10:20]).found
+
+
+def test_a_picture_without_a_face_gives_the_placeholder_and_not_the_picture(tmp_path):
+    room = tmp_path / "room.png"
+    cv2.imwrite(str(room), np.random.default_rng(0).integers(0, 255, (240, 320, 3), np.uint8))
+    report = app.run(settings(tmp_path, room, "out.png"))
+    assert report["states"] == {"starting": 1}
+    assert np.abs(cv2.imread(str(tmp_path / "out.png")).astype(int) - cv2.imread(str(room))).mean() > 30
+
+
+def test_pass_warns_before_it_shows_anything(tmp_path):
+    said: list[str] = []
+    app.run(settings(tmp_path, TARGET, "out.png", on_lost="pass"), notify=said.append)
+    assert any("your own face is shown" in sentence for sentence in said)
+
+
+def test_a_source_without_a_face_ends_before_anything_is_opened(tmp_path):
+    blank = tmp_path / "blank.png"
+    cv2.imwrite(str(blank), np.full((300, 300, 3), 128, np.uint8))
+    with pytest.raises(UsageError, match=r"blank\.png"):
+        app.run(replace(settings(tmp_path, TARGET, "out.png"), sources=((blank,),)))
+    assert not (tmp_path / "out.png").exists()
+
+
+def test_both_backends_swap_alike(tmp_path, likeness):
+    pictures = []
+    for backend in ("openvino", "onnxruntime"):
+        app.run(settings(tmp_path, TARGET, f"{backend}.png", backend=backend))
+        pictures.append(cv2.imread(str(tmp_path / f"{backend}.png")))
+    assert np.abs(pictures[0].astype(int) - pictures[1]).mean() < 1.0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
+def test_ctrl_c_leaves_a_playable_file(tmp_path):
+    target = tmp_path / "out.mp4"
+    options = ["--source", str(SOURCE), "--input", "synthetic", "--output", str(target), "--size", "640x360"]
+    command = [sys.executable, "-m", "realtime", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+        part = lambda: [path for path in tmp_path.glob("*out*.mp4") if path.stat().st_size > 20_000]  # noqa: E731
+        until = time.monotonic() + 90
+        while not part() and time.monotonic() < until and process.poll() is None:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=30)
+    assert "Traceback" not in out + errors
+    assert len(frames_of(target)) > 3
+    assert [path.name for path in tmp_path.iterdir()] == ["out.mp4"]
