@@ -40,13 +40,13 @@ def clipped(box: Box, image: Image) -> Box:
     return Box(x0, y0, max(min(box.x1, float(width)), x0 + 1), max(min(box.y1, float(height)), y0 + 1))
 
 
-def flaw(mesh: Landmarks, image: Image, presence: float) -> str:
-    """What speaks against this mesh being a face in the image; empty when nothing does."""
-    if not (math.isfinite(mesh.presence) and np.isfinite(mesh.points).all()):
+def flaw(mesh: Landmarks, box: Box, image: Image, presence: float) -> str:
+    """What speaks against this mesh, with this bounding box, being a face in the image; empty when nothing does."""
+    # A bounding box of finite numbers leaves only z to be looked at.
+    if not (math.isfinite(mesh.presence) and all(map(math.isfinite, box)) and math.isfinite(float(mesh.points[:, 2].sum()))):
         return "not a number"
     if mesh.presence < presence:
         return f"presence {mesh.presence:.2f}"
-    box = geometry.bounds(mesh.points)
     height, width = image.shape[:2]
     x, y = box.centre
     if inside(box, image) < 0.4 or not (0 <= x < width and 0 <= y < height):
@@ -72,6 +72,8 @@ class Follower:
         self._at = 0.0
         self._velocity = np.zeros(2)
         self._centre = (0.0, 0.0)
+        self.box = Box(0.0, 0.0, 0.0, 0.0)
+        """Of the mesh last found, before any smoothing: it lags least."""
 
     def start(self, image: Image, detection: Detection, most: int = 2) -> Landmarks | Miss:
         """The mesh of a detected face, in two passes: the detector's points wander by up to a tenth of the eye distance.
@@ -82,11 +84,12 @@ class Follower:
         reason = ""
         for done in range(1, most + 1):
             mesh = self._landmarker.landmarks(image, region)
-            reason = flaw(mesh, image, self._presence)
+            self.box = geometry.bounds(mesh.points)
+            reason = flaw(mesh, self.box, image, self._presence)
             if not reason and done >= 2:
                 return mesh
             # Crops may be off before the last, so presence need not be high yet; but what is no face at all gives no next crop.
-            if flaw(mesh, image, self._presence / 2):
+            if flaw(mesh, self.box, image, self._presence / 2):
                 break
             region = geometry.region_from_landmarks(mesh.points)
         return Miss(reason)
@@ -95,23 +98,26 @@ class Follower:
         """The mesh in the next frame. Raises RuntimeError when nothing was kept before."""
         if self._region is None:
             raise RuntimeError("nothing to follow: keep a mesh first")
-        before = self._region
+        before = self._region.size / geometry.REGION_MARGIN
         mesh = self._landmarker.landmarks(image, self._predicted(at))
-        reason = flaw(mesh, image, self._presence)
-        if not reason and not 0.6 < _side(mesh.points) / before.size < 1.7:
+        self.box = geometry.bounds(mesh.points)
+        reason = flaw(mesh, self.box, image, self._presence)
+        if not reason and not 0.6 < max(self.box.width, self.box.height) / before < 1.7:
             reason = "size jump"
         return Miss(reason) if reason else mesh
 
-    def keep(self, points: Floats, raw: Box, at: float) -> None:
-        """Remember the mesh to look around next; `raw` is its box before smoothing, which lags least and so tells the speed best."""
-        x, y = raw.centre
+    def keep(self, points: Floats, box: Box, at: float) -> None:
+        """Remember a mesh, smoothed by now and with this bounding box, to look around next."""
+        x, y = self.box.centre
         if self._region is not None and 0 < at - self._at < _STALE:
             moved = np.array([x - self._centre[0], y - self._centre[1]]) / (at - self._at)
             self._velocity = 0.5 * self._velocity + 0.5 * moved
         else:
             self._velocity = np.zeros(2)
         self._centre, self._at = (x, y), at
-        self._region = geometry.region_from_landmarks(points)
+        left, right = geometry.OUTER_EYE_CORNERS
+        side = max(box.width, box.height) * geometry.REGION_MARGIN
+        self._region = Region(*box.centre, side, geometry.roll(points[left], points[right]))
 
     def forget(self) -> None:
         self._region = None
@@ -126,8 +132,3 @@ class Follower:
         reach = min((speed - _STILL) * dt, _REACH) * size / (speed * size)
         shift = self._velocity * reach
         return region._replace(x=region.x + float(shift[0]), y=region.y + float(shift[1]))
-
-
-def _side(points: Floats) -> float:
-    box = geometry.bounds(points)
-    return max(box.width, box.height) * geometry.REGION_MARGIN

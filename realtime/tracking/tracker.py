@@ -87,12 +87,13 @@ class Tracker:
 
     def _keep(self, mesh: Landmarks) -> Face:
         """Smooth the mesh and remember it as where the followed face is."""
-        raw = geometry.bounds(mesh.points)
+        box = self._follower.box
         if self._filter is not None:
-            self._filter.apply(mesh.points, self._at)
-        self._follower.keep(mesh.points, raw, self._at)
-        self._box = geometry.bounds(mesh.points)
-        self._face = Face(mesh, self._box, self._track)
+            self._filter.apply(mesh.points, self._at, max(box.width, box.height))
+            box = geometry.bounds(mesh.points)
+        self._follower.keep(mesh.points, box, self._at)
+        self._box = box
+        self._face = Face(mesh, box, self._track)
         return self._face
 
     def _lose(self, reason: str) -> str:

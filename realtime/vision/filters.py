@@ -57,13 +57,13 @@ class LandmarkFilter:
         """Forget the face: the next mesh passes unchanged."""
         self._state = None
 
-    def apply(self, points: Floats, at: float) -> Floats:
+    def apply(self, points: Floats, at: float, size: float | None = None) -> Floats:
         """Replace `points`, (n, 3) float32 C-contiguous and finite, by their smoothed values and return them.
 
-        `at` is the time of the sample in seconds. The array stays the caller's. A mesh further than `jump` from the last one, or later
-        than `gap`, passes unchanged and becomes the new state.
+        `at` is the time of the sample in seconds, `size` the longer side of the face's box when known. The array stays the caller's. A mesh
+        further than `jump` from the last one, or later than `gap`, passes unchanged and becomes the new state.
         """
-        size = _extent(points)
+        size = _extent(points) if size is None else size
         dt = at - self._at
         self._at = at
         if self._state is None or dt > self._settings.gap or self._state.shape != points.shape or size <= 0:
@@ -99,7 +99,8 @@ def _extent(points: Floats) -> float:
 @njit("float64(float64, float64)", cache=True, nogil=True, inline="always")
 def _gain(cutoff, dt):  # type: ignore[no-untyped-def]
     """Weight of the new sample in a first-order low-pass: 1 / (1 + tau / dt) with tau = 1 / (2 pi cutoff)."""
-    return 1.0 / (1.0 + 1.0 / (_TAU * cutoff * dt))
+    turns = _TAU * cutoff * dt
+    return turns / (1.0 + turns)
 
 
 @njit("void(float32[:,::1], float32[:,::1], float32[:,::1], float64)", cache=True, nogil=True, fastmath=_FAST)
@@ -175,28 +176,34 @@ def _one_euro(points, state, carried, motion, change, size, dt, cut, beta, d_cut
     n = len(points)
     moved = 0.0
     for i in range(n):
-        moved += np.hypot(points[i, 0] - state[i, 0], points[i, 1] - state[i, 1])
+        dx, dy = points[i, 0] - state[i, 0], points[i, 1] - state[i, 1]
+        moved += np.sqrt(dx * dx + dy * dy)
     if moved > jump * size * n:
         return False
     carried[:] = points  # first pass: every weight 1
     _carry(points, state, carried, size)
     _carry(points, state, carried, 0.01 * size)  # 1% of the face: several times the network's noise, less than a closing lid
 
+    per_second = 1.0 / dt
     gain = _gain(d_cut, dt)
     energy = 0.0
     for i in range(n):
-        for k in range(2):
-            motion[i, k] += gain * ((carried[i, k] - state[i, k]) / dt - motion[i, k])
-            energy += motion[i, k] * motion[i, k]
+        mx = motion[i, 0] + gain * ((carried[i, 0] - state[i, 0]) * per_second - motion[i, 0])
+        my = motion[i, 1] + gain * ((carried[i, 1] - state[i, 1]) * per_second - motion[i, 1])
+        motion[i, 0], motion[i, 1] = mx, my
+        energy += mx * mx + my * my
     head = _gain(cut + beta * np.sqrt(energy / n) / size, dt)
 
     gain = _gain(shape_d_cut, dt)
+    rise = shape_beta / size
     for i in range(n):
-        for k in range(2):
-            change[i, k] += gain * ((points[i, k] - carried[i, k]) / dt - change[i, k])
-        speed = np.hypot(change[i, 0], change[i, 1]) / size
-        own = _gain(shape_cut + shape_beta * speed, dt)
-        for k in range(3):
-            state[i, k] += head * (carried[i, k] - state[i, k]) + own * (points[i, k] - carried[i, k])
-            points[i, k] = state[i, k]
+        rx, ry, rz = points[i, 0] - carried[i, 0], points[i, 1] - carried[i, 1], points[i, 2] - carried[i, 2]
+        cx = change[i, 0] + gain * (rx * per_second - change[i, 0])
+        cy = change[i, 1] + gain * (ry * per_second - change[i, 1])
+        change[i, 0], change[i, 1] = cx, cy
+        own = _gain(shape_cut + rise * np.sqrt(cx * cx + cy * cy), dt)
+        state[i, 0] += head * (carried[i, 0] - state[i, 0]) + own * rx
+        state[i, 1] += head * (carried[i, 1] - state[i, 1]) + own * ry
+        state[i, 2] += head * (carried[i, 2] - state[i, 2]) + own * rz
+    points[:] = state
     return True
