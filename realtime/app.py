@@ -35,7 +35,6 @@ from realtime.sinks.base import Sink
 from realtime.sinks.commands import Command, KeyCommand
 from realtime.sinks.image import save_still
 from realtime.sinks.select import open_output
-from realtime.sinks.video import VideoSink
 from realtime.sinks.window import WindowSink
 from realtime.sources.base import SourceInfo
 from realtime.sources.select import open_input
@@ -187,9 +186,12 @@ class App:
 
     def _opened(self, info: SourceInfo, sinks: Sequence[Sink]) -> None:
         """The source is open, the sinks are not yet."""
-        for sink in sinks:
-            if isinstance(sink, VideoSink):
-                sink.audio_from = info.audio_from
+        if info.audio_from:
+            from realtime.sinks.video import VideoSink  # here, because PyAV is large
+
+            for sink in sinks:
+                if isinstance(sink, VideoSink):
+                    sink.audio_from = info.audio_from
         if info.note:
             self._notify(info.note)
         if info.live:

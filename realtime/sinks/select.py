@@ -6,9 +6,9 @@ from pathlib import Path
 
 from realtime.errors import UsageError
 from realtime.sinks.base import Sink
+from realtime.sinks.codings import CODINGS
 from realtime.sinks.image import IMAGE_SUFFIXES, ImageSink
 from realtime.sinks.null import NullSink
-from realtime.sinks.video import CODINGS, VideoSink
 from realtime.sinks.virtualcam import VirtualCamSink
 from realtime.sinks.window import WindowSink
 
@@ -32,6 +32,9 @@ def _file(text: str, audio_from: str | None) -> Sink:
     path = Path(text).expanduser()
     suffix = path.suffix.lower()
     if suffix in CODINGS:
+        # Imported here: PyAV is large, and a virtual camera does without.
+        from realtime.sinks.video import VideoSink
+
         return VideoSink(path, audio_from)
     if suffix in IMAGE_SUFFIXES:
         return ImageSink(path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realtime.errors import SinkError, UsageError
+from realtime.sinks.codings import CODINGS, Coding
 from realtime.sinks.files import Target, reason
 from realtime.sinks.lifecycle import Closing
 from realtime.sinks.sound import Sound
@@ -27,28 +27,6 @@ so that the time of every frame of the usual constant rates is exact."""
 _BT601_MATRIX, _BT709, _LIMITED = 6, 1, 1  # AVCOL_SPC_SMPTE170M, AVCOL_PRI_BT709 and AVCOL_TRC_BT709, AVCOL_RANGE_MPEG
 
 
-@dataclass(frozen=True, slots=True)
-class Coding:
-    """An encoder with its settings."""
-
-    encoder: str
-    options: dict[str, str] = field(default_factory=dict)
-
-
-# At 1280x720 a frame costs 8, 10, 11.5 ms of CPU time with ultrafast, superfast, veryfast; ultrafast's files are twice as large.
-# No B-frames: they would start the file later than zero, and a live run would wait for them at its end.
-_X264 = Coding("libx264", {"preset": "superfast", "crf": "18", "bf": "0", "g": "60"})
-_OPENH264 = Coding("libopenh264", {})
-_MPEG4 = Coding("mpeg4", {"qscale": "3"})
-_VP9 = Coding("libvpx-vp9", {"crf": "28", "b": "0", "deadline": "realtime", "cpu-used": "7", "row-mt": "1"})
-_VP8 = Coding("libvpx", {"crf": "12", "b": "8M", "deadline": "realtime", "cpu-used": "8"})
-CODINGS: dict[str, tuple[Coding, ...]] = {
-    ".mp4": (_X264, _OPENH264, _MPEG4),
-    ".mov": (_X264, _OPENH264, _MPEG4),
-    ".mkv": (_X264, _OPENH264, _MPEG4),
-    ".webm": (_VP9, _VP8),
-}
-"""What is tried for each suffix, best first: a build of FFmpeg may lack some."""
 # A fragmented file is readable up to its last fragment however the run ends; the muxer turns it into a plain one when it is finished.
 _MOV_OPTIONS = {"movflags": "+hybrid_fragmented", "flush_packets": "1"}
 _MUXER_OPTIONS = {".mp4": _MOV_OPTIONS, ".mov": _MOV_OPTIONS}

@@ -13,10 +13,9 @@ from realtime.sources.base import Source
 from realtime.sources.camera import CameraSource
 from realtime.sources.cameras import CameraEntry, find_camera, first_camera, list_cameras, listing_of_all, platform_backend
 from realtime.sources.image import SUFFIXES, ImageSource
-from realtime.sources.stream import SCHEMES, StreamSource, redacted
 from realtime.sources.synthetic import SyntheticSource
 from realtime.sources.transform import Transformed
-from realtime.sources.video import FileSource
+from realtime.sources.urls import SCHEMES, redacted
 
 DEFAULT_SIZE = (1280, 720)
 DEFAULT_FPS = 30.0
@@ -71,6 +70,9 @@ def _stream(text: str) -> Source | None:
     if match[1].lower() not in SCHEMES:
         known = ", ".join(f"{scheme}://" for scheme in SCHEMES)
         raise UsageError(f"'{redacted(text)}' is no stream that can be read: give one that starts with {known}.")
+    # Imported here, as below: PyAV is large (15 MB), and a camera does without.
+    from realtime.sources.stream import StreamSource
+
     return StreamSource(text)
 
 
@@ -85,7 +87,11 @@ def _file(text: str, loop: bool) -> Source | None:
         return None
     if stat.S_ISDIR(mode):
         raise UsageError(f"'{text}' is a folder: give a video or an image in it.")
-    return ImageSource(path) if path.suffix.lower() in SUFFIXES else FileSource(path, loop)
+    if path.suffix.lower() in SUFFIXES:
+        return ImageSource(path)
+    from realtime.sources.video import FileSource
+
+    return FileSource(path, loop)
 
 
 def _existing(photo: str) -> Path:

@@ -6,7 +6,6 @@ import logging
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from urllib.parse import urlsplit
 
 import av
 from av.codec.context import Flags
@@ -19,27 +18,16 @@ from realtime.errors import SourceError
 from realtime.sources.base import EndOfStream, SourceInfo
 from realtime.sources.fit import letterbox
 from realtime.sources.sync import Drain, Managed, Newest, Stop
+from realtime.sources.urls import redacted
 from realtime.sources.video import Painter, clockwise, nominal_fps, pixel_aspect, unplayable
 from realtime.types import Frame, Image
 
 log = logging.getLogger(__name__)
 
-SCHEMES = ("rtsp", "rtsps", "http", "https", "rtmp", "rtmps", "rtp", "srt", "tcp", "udp")
 _BACK_OFF = (0.25, 2.0)
 """Seconds between attempts to reconnect: the first, and the longest."""
 _LONGEST_PACE = 1.0
 _JOIN = 0.5
-
-
-def redacted(url: str) -> str:
-    """The URL without user, password and query, fit for messages and reports."""
-    try:
-        parts = urlsplit(url)
-        host = parts.hostname or ""
-        port = f":{parts.port}" if parts.port else ""
-    except ValueError:
-        return f"{url.partition('://')[0]}://..."
-    return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}{parts.path}{'?...' if parts.query else ''}"
 
 
 class StreamSource(Managed):

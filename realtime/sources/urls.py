@@ -1,0 +1,18 @@
+"""Addresses of network streams."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+SCHEMES = ("rtsp", "rtsps", "http", "https", "rtmp", "rtmps", "rtp", "srt", "tcp", "udp")
+
+
+def redacted(url: str) -> str:
+    """The URL without user, password and query, fit for messages and reports."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return f"{url.partition('://')[0]}://..."
+    return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}{parts.path}{'?...' if parts.query else ''}"
