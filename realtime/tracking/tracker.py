@@ -136,12 +136,12 @@ class Tracker:
         if max(face.box.width, face.box.height) < 0.8 * self._settings.smallest(*image.shape[:2]):
             return self._missing(image, self._lose("too small"))
         # At most one slow look a frame: a detection and an embedding together could cost a frame.
-        if self._at >= self._next_detect:
-            return self._check_place(image, face)
         if self._suspects:
             return self._check_suspect(image, face)
         if self._at >= self._watch.next_look:
             return self._check_identity(image, face)
+        if self._at >= self._next_detect:
+            return self._check_place(image, face)
         return self._found(image, face)
 
     def _recover(self, image: Image, reason: str) -> Tracked:

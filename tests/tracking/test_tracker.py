@@ -52,6 +52,13 @@ def test_detects_again_at_the_slow_interval():
     assert 9 <= sum(a.detected for a in answers) <= 11
 
 
+def test_detecting_on_every_frame_still_leaves_room_for_identity():
+    run = Run(Person(seated(320, 240, 120), USER), settings=TrackerSettings(detect_every=0))
+    answers = run.until(3.0)
+    assert run.scene.looks == 2
+    assert sum(a.detected for a in answers) == len(answers) - run.scene.looks
+
+
 def test_never_detects_and_identifies_in_one_frame_while_following():
     run = Run(Person(seated(320, 240, 120), USER), Person(seated(100, 100, 60), STRANGER))
     answers = run.until(20.0)
