@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit
 
 from realtime.types import Floats
+from realtime.vision.compiled import compiled
 
 _TAU = 2.0 * np.pi
 _FAST = {"reassoc", "contract", "arcp", "nsz"}  # not nnan or ninf: a bad number must stay visible
@@ -52,6 +53,14 @@ class LandmarkFilter:
         self._settings = settings or OneEuroSettings()
         self._state: Floats | None = None
         self._at = 0.0
+
+    @staticmethod
+    def warm_up() -> None:
+        """Compile or load the machine code, otherwise done at the second mesh: two seconds the first time ever, then hundredths."""
+        mesh = np.zeros((4, 3), np.float32)
+        mesh[:, 0] = range(4)
+        smooth = LandmarkFilter()
+        smooth.apply(smooth.apply(mesh, 0.0), 0.01)
 
     def reset(self) -> None:
         """Forget the face: the next mesh passes unchanged."""
@@ -96,14 +105,14 @@ def _extent(points: Floats) -> float:
     return float(spread.max())
 
 
-@njit("float64(float64, float64)", cache=True, nogil=True, inline="always")
+@njit(inline="always")
 def _gain(cutoff, dt):  # type: ignore[no-untyped-def]
     """Weight of the new sample in a first-order low-pass: 1 / (1 + tau / dt) with tau = 1 / (2 pi cutoff)."""
     turns = _TAU * cutoff * dt
     return turns / (1.0 + turns)
 
 
-@njit("void(float32[:,::1], float32[:,::1], float32[:,::1], float64)", cache=True, nogil=True, fastmath=_FAST)
+@njit(nogil=True, fastmath=_FAST)
 def _carry(points, state, carried, scale):  # type: ignore[no-untyped-def]
     """Write into `carried` the state moved by the affine map (3 x 3 and shift) that best takes it onto the points.
 
@@ -160,11 +169,9 @@ def _carry(points, state, carried, scale):  # type: ignore[no-untyped-def]
             carried[i, j] = mean_p[j] + state[i, j] - mean_s[j] + m[j, 0] * s0 + m[j, 1] * s1 + m[j, 2] * s2
 
 
-@njit(
+@compiled(
     "boolean(float32[:,::1], float32[:,::1], float32[:,::1], float32[:,::1], float32[:,::1], float64, float64, float64, float64,"
     " float64, float64, float64, float64, float64)",
-    cache=True,
-    nogil=True,
     fastmath=_FAST,
 )
 def _one_euro(points, state, carried, motion, change, size, dt, cut, beta, d_cut, shape_cut, shape_beta, shape_d_cut, jump):  # type: ignore[no-untyped-def]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from numba import njit
-
 from realtime.types import Floats, Image
+from realtime.vision.compiled import compiled
 
 
-@njit("void(u1[:,:,::1], f4[:,:,::1], f4, b1)", cache=True, nogil=True, fastmath=True)  # type: ignore[untyped-decorator]
+@compiled("void(u1[:,:,::1], f4[:,:,::1], f4, b1)", fastmath=True)
 def fill_planes(image: Image, planes: Floats, scale: float, reverse: bool) -> None:
     """Write `image` (h, w, 3) uint8 times `scale` to the top-left of `planes` (3, H, W) float32, H >= h and W >= w.
 
