@@ -9,6 +9,7 @@ from PIL import Image as Pil
 
 from realtime.errors import UsageError
 from realtime.photos import load_source
+from realtime.photos.judge import improve, measure
 from realtime.types import Box, Detection, Image, Landmarks, Region, SourcePhoto
 from realtime.vision import geometry
 from tests.tracking.scene import MESH
@@ -213,3 +214,14 @@ def test_a_mesh_of_bad_numbers_is_no_face(tmp_path):
 
     with pytest.raises(UsageError, match="No face was found"):
         load(save(tmp_path / "me.png", draw((300, 150, 240))), landmarker=Broken())
+
+
+def test_a_dim_flat_face_gets_contrast_and_a_good_one_is_left_alone(tmp_path):
+    good = draw((300, 150, 240))
+    dim = (good * 0.4 + 10).astype(np.uint8)
+    untouched = load(save(tmp_path / "good.png", good))[0][0].image
+    assert np.array_equal(untouched, good)
+    quality = measure(dim, MESH * np.float32(240) + np.float32((420, 270, 0)))
+    better = improve(dim, quality)
+    assert better is not dim
+    assert better[150:390, 300:540].std() > dim[150:390, 300:540].std()
