@@ -26,7 +26,7 @@ def draw(*faces: Face, width: int = 800, height: int = 600) -> Image:
         half = side // 2
         image[top : top + half, left : left + side] = (60, 60, 220)
         image[top + half : top + side, left : left + side] = (220, 60, 60)
-        image[top : top + side, left : left + side, 1] = rng.integers(60, 140, (side, side), np.uint8)
+        image[top : top + side, left : left + side, 1] = rng.integers(20, 220, (side, side), np.uint8)
     return image
 
 
@@ -174,7 +174,7 @@ def test_a_face_of_no_use_is_an_error(tmp_path):
     [
         ("pixels high", lambda image: cv2.resize(image, None, fx=0.3, fy=0.3, interpolation=cv2.INTER_AREA)),
         ("blurred", lambda image: cv2.GaussianBlur(image, (0, 0), 6)),
-        ("very dark", lambda image: (image * 0.5).astype(np.uint8)),
+        ("very dark", lambda image: (image * 0.3).astype(np.uint8)),
         ("overexposed", lambda image: np.clip(image.astype(int) * 4, 0, 255).astype(np.uint8)),
     ],
 )
