@@ -111,7 +111,7 @@ def _disk() -> Iterator[Finding]:
 def _kernels() -> Iterator[Finding]:
     import numba
 
-    state = "compiled and cached" if kernels_cached() else "compiled on the first run (half a minute), then cached"
+    state = "compiled and cached" if kernels_cached() else "compiled on the first run (a minute or so), then cached"
     yield Finding("kernels", "ok", f"numba {numba.__version__}, {state}")
 
 

@@ -76,7 +76,7 @@ def prepare() -> None:
     """What every run does first: ends politely on signals, and says why the first one takes its time."""
     end_on_signals()
     if not kernels_cached():
-        notify("compiling for this processor, once: this takes about half a minute")
+        notify("compiling for this processor, once: this takes a minute or so")
 
 
 def end_on_signals() -> None:
