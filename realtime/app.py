@@ -6,6 +6,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +45,7 @@ from realtime.tracking import Tracker, TrackerSettings
 from realtime.trust.badge import Badge
 from realtime.trust.watermark import Marker
 from realtime.types import OutputFrame
+from realtime.vision.filters import LandmarkFilter
 
 log = logging.getLogger(__name__)
 
@@ -83,13 +85,20 @@ def load_models(settings: Settings, models: ModelStore, cleanup: ExitStack) -> M
     """Open every network on its backend; `cleanup` closes them. The models must be in the store."""
     profile = PROFILES[settings.profile]
 
-    def opened(name: str) -> Session:
-        return cleanup.enter_context(open_session(models.path(name), settings.backend, cache=models.folder / "compiled"))
+    def open_all() -> dict[str, Session]:
+        paths = {name: models.path(name) for name in needed(settings)}
+        cache = models.folder / "compiled"
+        return {name: cleanup.enter_context(open_session(path, settings.backend, cache=cache)) for name, path in paths.items()}
 
-    detector, mesh = opened(profile.detector), opened(MESH)
-    recogniser = opened(SFACE) if profile.identify else None
-    swapper = MeshSwapper()
-    swapper.warm_up()
+    # Networks load without the interpreter's lock, on a core that would be idle. They have the extra thread because they are done within
+    # a second: compiling our own code, the first time ever, takes many, during which Ctrl-C reaches the main thread only.
+    with ThreadPoolExecutor(1, "networks") as extra:
+        opening = extra.submit(open_all)
+        swapper = MeshSwapper()
+        swapper.warm_up()
+        LandmarkFilter.warm_up()
+        sessions = opening.result()
+    detector, mesh, recogniser = sessions[profile.detector], sessions[MESH], sessions.get(SFACE)
     roles = {
         "detector": {"model": profile.detector, "backend": detector.backend},
         "landmarker": {"model": MESH, "backend": mesh.backend},
