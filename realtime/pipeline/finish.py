@@ -122,6 +122,6 @@ class Finisher:
         return OutputFrame(frame.seq, frame.captured_at, State.LOST, kept.image, kept.i420, frame.media_time)
 
     def _cropped(self, image: Image) -> Image:
-        """Without an odd last row or column, which 4:2:0 video cannot have."""
+        """Without an odd last row or column, which 4:2:0 video cannot have; a copy only where there is one."""
         width, height = self._size
-        return image[:height, :width]
+        return np.ascontiguousarray(image[:height, :width])
