@@ -76,6 +76,7 @@ class Pipeline:
         self._limits = limits or Limits()
         self._over = threading.Event()
         self._info: SourceInfo | None = None
+        self._slots: tuple[Slot[Frame] | Slot[Verdict], ...] = ()
 
     @property
     def info(self) -> SourceInfo | None:
@@ -84,7 +85,7 @@ class Pipeline:
 
     @property
     def dropped(self) -> int:
-        return self._captured.dropped + self._decided.dropped if self._info is not None else 0
+        return sum(slot.dropped for slot in self._slots)
 
     def stop(self) -> None:
         """End the run soon; may be called from any thread or a signal handler, also before `run`."""
@@ -112,6 +113,7 @@ class Pipeline:
         policy: Policy = "latest" if stream.live else "lossless"
         self._captured: Slot[Frame] = Slot(policy)
         self._decided: Slot[Verdict] = Slot(policy)
+        self._slots = (self._captured, self._decided)
         self._finisher = self._make_finisher(stream.width, stream.height)
         self._live = stream.live
         self._steady = [sink for sink in self._sinks if sink.steady] if stream.live else []
@@ -251,7 +253,7 @@ class _Closing:
         try:
             sink.close()
         except Exception as error:
-            log.error("%s could not be closed: %s", sink.name, error)
+            log.debug("%s could not be closed: %s", sink.name, error)
             self._failure = self._failure or error
 
     def __enter__(self) -> _Closing:

@@ -160,6 +160,12 @@ def test_a_sink_that_cannot_open_closes_what_was_open():
     assert good.closed and feed.closed
 
 
+def test_nothing_was_dropped_by_a_run_that_never_began():
+    pipeline = build(script(3), [ScriptedSink(fail_open=True, error=SinkError("no such device"))])
+    run(pipeline)
+    assert pipeline.dropped == 0
+
+
 def test_a_sink_that_cannot_finish_its_file_is_an_error():
     sink, good = ScriptedSink(), MemorySink()
 
