@@ -21,8 +21,10 @@ from realtime.types import Frame, Image
 
 _PERIOD = 2.7
 """Seconds of one sway there and back: calm, but fast enough to show a lag."""
-_CACHE_BYTES = 72 << 20
-"""The rendered pictures are kept as I420, half the size of BGR: 41 pictures of 1280x720 are 57 MB."""
+_CACHE_BYTES = 40_000_000
+"""For the rendered pictures, kept as I420, half the size of BGR: 28 of 1280x720."""
+_FEWEST = 16
+"""Pictures kept, however large they are."""
 
 
 def cover(image: Image, size: tuple[int, int]) -> Image:
@@ -40,15 +42,17 @@ class Sway:
     """A photo swayed along a smooth path and back: rendered once each step, then served from memory.
 
     Going back over the same path halves the pictures to keep. A warp costs 10 ms at 1280x720, an I420 picture turned into BGR 0.6 ms:
-    the source shares its cores with what is measured.
+    the source shares its cores with what is measured. Where the memory for pictures ends the sway gets shorter, not faster.
     """
 
     def __init__(self, photo: Image, fps: float, seed: int) -> None:
         height, width = photo.shape[:2]
         self._photo = photo
         self._pool = ImagePool()
-        room = max(_CACHE_BYTES // (width * height * 3 // 2), 24)
-        self._last: int = min(max(round(fps * _PERIOD / 2), 2), room - 1)
+        room = max(_CACHE_BYTES // (width * height * 3 // 2), _FEWEST)
+        wanted = max(round(fps * _PERIOD / 2), 2)
+        self._last: int = min(wanted, room - 1)
+        self._reach = self._last / wanted
         self._kept: list[NDArray[np.uint8] | None] = [None] * (self._last + 1)
         rng = np.random.default_rng(seed)
         self._signs = rng.choice((-1.0, 1.0), 3) if seed else np.ones(3)
@@ -59,10 +63,10 @@ class Sway:
         return 2 * self._last
 
     def matrix(self, index: int) -> NDArray[np.float64]:
-        """(2, 3) float64: where the photo lies in frame `index`. Roll within 8 degrees, scale 0.9 to 1.1."""
+        """(2, 3) float64: where the photo lies in frame `index`. Roll within 8 degrees, scale 0.9 to 1.1, at most."""
         height, width = self._photo.shape[:2]
-        across = math.cos(2 * math.pi * index / self.period)
-        up = math.cos(4 * math.pi * index / self.period)
+        across = self._reach * math.cos(2 * math.pi * index / self.period)
+        up = self._reach * math.cos(4 * math.pi * index / self.period)
         near, tilt, side = self._signs
         matrix = cv2.getRotationMatrix2D((width / 2, height / 2), 8 * tilt * across, 1 + 0.1 * near * up)
         matrix[:, 2] += 0.07 * width * side * across, 0.03 * height * up

@@ -101,6 +101,14 @@ def test_the_motion_repeats_and_writing_into_a_frame_does_not_spoil_it() -> None
     assert np.abs(sway.picture(4).astype(int) - before).mean() > 0.5
 
 
+def test_little_memory_makes_the_sway_shorter_not_faster() -> None:
+    small, large = (Sway(np.zeros((height, width, 3), np.uint8), fps=30, seed=0) for width, height in ((320, 180), (1920, 1080)))
+    assert large.period < small.period
+    assert (large.period // 2 + 1) * 1920 * 1080 * 3 // 2 < 50_000_000
+    fastest = [max(np.abs(np.diff([sway.matrix(k)[0, 1] for k in range(sway.period)]))) for sway in (small, large)]
+    assert 0.8 * fastest[0] < fastest[1] <= 1.01 * fastest[0]
+
+
 @given(st.integers(0, 1000), st.integers(0, 5))
 def test_every_position_is_a_similarity_within_its_bounds(index: int, seed: int) -> None:
     sway = Sway(np.zeros((90, 160, 3), np.uint8), fps=30, seed=seed)
