@@ -10,15 +10,14 @@ import numpy as np
 
 from realtime.errors import UsageError
 from realtime.models.base import Identity
-from realtime.types import Array, Face, Image, Landmarks, Patch, SourcePhoto
-from realtime.types import Box as FaceBox
+from realtime.types import Array, Box, Face, Image, Landmarks, Patch, SourcePhoto
 from realtime.vision.blend import paste
 from realtime.vision.mesh import indices
-from realtime.vision.mesh.atlas import Atlas, build_atlas
+from realtime.vision.mesh.atlas import Atlas, blank_atlas, build_atlas
 from realtime.vision.mesh.holes import cut_hole
 from realtime.vision.mesh.maths import kernel
 from realtime.vision.mesh.paint import pack_curve, paint
-from realtime.vision.mesh.raster import CHANNELS, Grid, draw_grid, new_grid
+from realtime.vision.mesh.raster import CHANNELS, Grid, draw_grid, fit_grid, new_grid
 from realtime.vision.mesh.shade import new_history, new_mesh, new_shaded, shade
 from realtime.vision.mesh.topology import Topology, load_topology
 
@@ -118,10 +117,9 @@ class MeshSwapper:
         swapper = MeshSwapper(self._topology)
         image = np.full((160, 160, 3), 128, np.uint8)
         points = self._topology.xyz * np.array([6, -6, -6], np.float32) + np.array([80, 80, 0], np.float32)
-        face = Face(Landmarks(points, 1.0), FaceBox(0, 0, 160, 160), 0)
-        swapper._atlas = build_atlas([(image, points)], self._topology)
+        swapper.use(MeshIdentity("", blank_atlas(len(points))))
         for _ in range(2):
-            patch = swapper.swap(image, face)
+            patch = swapper.swap(image, Face(Landmarks(points, 1.0), Box(0, 0, 160, 160), 0))
             assert patch is not None
             paste(image, patch.x, patch.y, patch.colour, patch.alpha)
 
@@ -135,10 +133,11 @@ class MeshSwapper:
         return Patch(area.x, area.y, buffer[: 3 * pixels].reshape(*shape, 3), buffer[3 * pixels : 4 * pixels].reshape(shape))
 
     def _fitting_grid(self, area: Rectangle, step: int) -> Grid:
+        """The grid's arrays cut to size from buffers that only ever grow."""
         rows, columns = -(-area.height // step) + 1, -(-area.width // step) + 1
-        if self._grid.ids.shape != (rows, columns):
-            self._grid = new_grid(rows, columns)
-        return self._grid
+        if self._grid.ids.size < rows * columns:
+            self._grid = new_grid(1, 2 * rows * columns)
+        return fit_grid(self._grid, rows, columns)
 
     def _level(self, longer: int, softness: float) -> Array:
         """The smallest atlas level that is sharp enough for a face whose region is `longer` pixels and wants that much blur.

@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 
 from realtime.types import Array, Floats, Image
-from realtime.vision.mesh.describe import FAR, describe, fill_skin, fit_texture
+from realtime.vision.mesh.describe import FAR, describe, even_light, fill_skin, fit_texture
 from realtime.vision.mesh.paint import pack
 from realtime.vision.mesh.pose import RIGID, fit_pose
 from realtime.vision.mesh.raster import CHANNELS, draw_grid, new_grid
@@ -48,8 +48,17 @@ def build_atlas(photos: Sequence[tuple[Image, Floats]], topology: Topology) -> A
     texture, seen = complete(texture, visible), np.maximum(visible, visible[:, ::-1])
     best = max(views, key=lambda view: float(view.visible.mean()))
     filled = fill_skin(texture, seen, fit_texture(texture, best.normals, topology), topology)
-    source = describe(fit_texture(filled.astype(np.float32), best.normals, topology), best.blur, topology)
-    return Atlas(tuple(pack(level) for level in pyramid(filled)), source)
+    even = even_light(filled, fit_texture(filled, best.normals, topology), topology)
+    source = describe(fit_texture(even.astype(np.float32), best.normals, topology), best.blur, topology)
+    return Atlas(tuple(pack(level) for level in pyramid(even)), source)
+
+
+def blank_atlas(count: int) -> Atlas:
+    """A grey person of `count` vertices, for warming up."""
+    single = np.float32
+    colour, ones, ring = np.full((count, 3), 128, single), np.ones(count, single), np.zeros(1, np.int32)
+    source = Source(colour, colour, colour[0].copy(), ones, ones, ring, np.zeros((count, 1), single), np.zeros(1, single))
+    return Atlas((pack(np.full((SMALLEST, SMALLEST, 3), 128, np.uint8)),), source)
 
 
 def unwrap(image: Image, points: Floats, topology: Topology) -> View:
@@ -63,7 +72,7 @@ def unwrap(image: Image, points: Floats, topology: Topology) -> View:
     flat = np.zeros((len(points), 3), np.float32)
     flat[:, :2] = topology.uv * SIZE - 0.5
     grid = new_grid(SIZE, SIZE)
-    draw_grid(flat, attributes, topology.triangles, 0.0, 0.0, 1, grid, FAR, SIZE // 40)
+    draw_grid(flat, attributes, topology.triangles, 0, 0, 1, grid, FAR, SIZE // 40)
     where = np.ascontiguousarray(grid.nodes[..., :2])
     texture = cv2.remap(image, where, None, cv2.INTER_LANCZOS4, borderMode=cv2.BORDER_REPLICATE)
     height = float(np.ptp(points[:, 1]))

@@ -38,9 +38,21 @@ def new_grid(rows: int, columns: int) -> Grid:
     )
 
 
+def fit_grid(grid: Grid, rows: int, columns: int) -> Grid:
+    """Contiguous (rows, columns) views of a grid with at least as many nodes."""
+    count = rows * columns
+    ids, depth, cover, nodes = (array.reshape(-1) for array in grid)
+    return Grid(
+        ids[:count].reshape(rows, columns),
+        depth[:count].reshape(rows, columns),
+        cover[:count].reshape(rows, columns),
+        nodes[: count * CHANNELS].reshape(rows, columns, CHANNELS),
+    )
+
+
 @kernel
 def draw_grid(
-    points: Array, attributes: Array, triangles: Array, x0: float, y0: float, step: int, grid: Grid, limit: float, fill: int
+    points: Array, attributes: Array, triangles: Array, x0: int, y0: int, step: int, grid: Grid, limit: float, fill: int
 ) -> None:
     """Rasterise the mesh at the nodes.
 

@@ -15,7 +15,7 @@ from realtime.vision.mesh.pose import RIGID, fit_pose
 from realtime.vision.mesh.sharpness import edge_blur
 from realtime.vision.mesh.topology import Links, Topology
 
-MIDDLE_SHARE = np.float32(0.9)
+MIDDLE_SHARE = np.float32(0.8)
 """How much of the target's mid-frequency shading (cheeks, eye sockets) is taken over."""
 BLUR_PACE = np.float32(0.1)
 """Share of a new frame in the running estimate of the camera's blur: hands and blinks must not show in it."""
@@ -250,8 +250,8 @@ def _offsets(
     colour.tone_curve(source.mean, level, out.curve)
     step, weight, seen = np.empty((count, 3), np.float32), np.empty(count, np.float32), np.empty(count, np.float32)
     for v in range(count):
-        seen[v] = likeness[v] * source.weight[v] * front[v] * (np.float32(1.0) - history.hidden[v])
-        weight[v] = seen[v] * mesh.skin[v]
+        seen[v] = likeness[v] * source.weight[v] * (np.float32(1.0) - history.hidden[v])
+        weight[v] = seen[v] * mesh.skin[v] * front[v]
         for c in range(3):
             out.offset[v, c] = fit[v, c] - _toned(out.curve, c, source.fit[v, c])
             left = target[v, c] - out.offset[v, c] - _toned(out.curve, c, source.colour[v, c])
