@@ -30,6 +30,7 @@ from realtime.photos import load_source, read_photo
 from realtime.storage import model_store
 from realtime.tracking import Tracker
 from realtime.types import Face, Floats, Image
+from realtime.vision import geometry
 from realtime.vision.blend import paste
 
 SUMMARY = "identity, expression, seam, flicker and hands of the swap on photographs and clips"
@@ -40,8 +41,11 @@ SOURCES: Final = {
     "faker_male_98.jpg": "faker_male_98",
 }
 """Photos of synthetic people, and how the names of pictures of the same person begin."""
-SHEETS: Final = ("openpeople_P001_emotions_sheet.jpg", "openpeople_P004_character_sheet.jpg")
-"""Pictures of many faces: no stills to swap."""
+EMOTIONS: Final = "openpeople_P001_emotions_sheet.jpg"
+"""Sixteen expressions of one person, which count for eyes and mouth only: so many alike would weigh too much elsewhere."""
+CELL: Final = "expression"
+"""Begins the names of the pictures cut from it."""
+SHEETS: Final = (EMOTIONS, "openpeople_P004_character_sheet.jpg")
 CLIPS: Final = (
     "asl_again.mkv",
     "asl_bird.mkv",
@@ -152,10 +156,20 @@ def fitted(rig: Rig, path: Path) -> Person:
 
 
 def stills(rig: Rig, folder: Path) -> Iterator[Take]:
-    """Every still with one face."""
+    """Every still with one face, then each face of the sheet of expressions."""
     for path in sorted(folder.iterdir()):
         if path.suffix in (".jpg", ".png") and path.name not in SHEETS:
             yield take(rig, rig.tracker(), path.stem, shrunk(read_photo(path)), 0.0, None)
+    for number, cell in enumerate(cells(rig, read_photo(folder / EMOTIONS))):
+        yield take(rig, rig.tracker(), f"{CELL}_{number}", cell, 0.0, None)
+
+
+def cells(rig: Rig, sheet: Image) -> Iterator[Image]:
+    """A picture around each face of a sheet, row by row."""
+    boxes = [detection.box for detection in rig.models.photo_detector.detect(sheet)]
+    for box in sorted(boxes, key=lambda box: (round(box.centre[1] / box.height), box.centre[0])):
+        x0, y0, x1, y1 = (max(int(value), 0) for value in geometry.grow(box, 0.6))
+        yield np.ascontiguousarray(sheet[y0:y1, x0:x1])
 
 
 def frames(rig: Rig, path: Path) -> Iterator[Take]:
@@ -205,14 +219,13 @@ def outline_at(keyframes: Mapping[int, Floats], frame: int) -> Floats | None:
 
 
 def stills_rows(rig: Rig, people: Sequence[Person], folder: Path, options: argparse.Namespace) -> Iterator[Row]:
-    """The figures of the stills, one row a metric; a picture of the source's own person is left out."""
+    """The figures of the stills, one row a metric; a picture of the source's own person counts for its expression only."""
     if options.only not in "stills":
         return
     takes = list(stills(rig, folder))[: QUICK_STILLS if options.quick else None]
     reels = []
     for person in people:
-        others = [take for take in takes if take.seen and not take.name.startswith(person.own)]
-        reels.append(swapped(rig, person, others, options.save, still=True))
+        reels.append(swapped(rig, person, takes, options.save, still=True))
     missed = [take.name for take in takes if take.seen is None]
     unsteady = [take.name for take in takes if take.seen and take.seen.spread > UNSTEADY]
     note = f"no face followed: {', '.join(missed) or 'none'}; expression not judged: {', '.join(unsteady) or 'none'}"
@@ -244,7 +257,8 @@ def swapped(rig: Rig, person: Person, takes: Sequence[Take], save: Path | None, 
         if patch is not None:
             paste(output, patch.x, patch.y, patch.colour, patch.alpha)
         score = rig.judge.score(person.embedding, take.image, take.seen, output, take.hand)
-        scores.append(score)
+        if not take.name.startswith((person.own, CELL)):
+            scores.append(score)
         if not still or take.seen.spread <= UNSTEADY:
             expressions.append(score)
         if not still:
