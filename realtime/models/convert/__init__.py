@@ -9,7 +9,7 @@ from typing import Any
 from realtime.errors import ModelError
 from realtime.models.catalog import Model
 
-VERSION = 1
+VERSION = 2
 """Raise it when a converter's result changes: the store then converts anew."""
 
 
@@ -49,9 +49,12 @@ def _tflite(data: bytes) -> Any:
 def _unquantised(data: bytes) -> Any:
     import onnx
 
+    from realtime.models.convert.dense import compact, dense_weights
     from realtime.models.convert.fold import fold
 
-    return fold(onnx.load_from_string(data))
+    network = onnx.load_from_string(data)
+    layers = dense_weights(network)
+    return compact(fold(network, but=layers), layers)
 
 
 CONVERTERS: Mapping[str, Callable[[bytes], Any]] = MappingProxyType({"tflite": _tflite, "unquantised": _unquantised})

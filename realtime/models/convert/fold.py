@@ -14,14 +14,15 @@ from onnx import helper, numpy_helper
 from realtime.types import Array
 
 
-def fold(network: Any) -> Any:
+def fold(network: Any, but: frozenset[str] = frozenset()) -> Any:
     """Compute, in place, every DequantizeLinear and Reshape of constants, and drop what is then unused. Returns the network.
 
-    Names of weights listed as graph inputs (as files before ONNX's fourth version have it) are dropped too.
+    The constants named in `but` stay as the file computes them. Names of weights listed as graph inputs (as files before ONNX's fourth
+    version have it) are dropped too.
     """
     constants = {item.name: numpy_helper.to_array(item) for item in network.graph.initializer}
     stored = set(constants)
-    kept = [node for node in network.graph.node if not _computed(node, constants, stored)]
+    kept = [node for node in network.graph.node if node.output[0] in but or not _computed(node, constants, stored)]
     used = {name for node in kept for name in node.input} | {output.name for output in network.graph.output}
     _replace(network.graph.node, kept)
     _replace(network.graph.input, [item for item in network.graph.input if item.name in used and item.name not in constants])
