@@ -19,7 +19,7 @@ class Transformed(Managed):
     """Another source's frames, first turned clockwise by `rotate` degrees, then scaled to lie inside `size`, then mirrored.
 
     `size` = (width, height) in the output's direction, None to keep the source's. An odd last column or row is dropped: the output
-    formats halve both. A frame that needs none of this passes untouched; otherwise it gets a new array.
+    formats halve both. A frame that needs none of this passes untouched; otherwise it gets an array of its own.
     """
 
     def __init__(self, source: Source, mirror: bool = False, rotate: int = 0, size: tuple[int, int] | None = None) -> None:
@@ -32,7 +32,7 @@ class Transformed(Managed):
         self._rotate = rotate
         self._wanted = size
         self._size = size or (0, 0)
-        self._pool = ImagePool()
+        self._turned, self._fitted, self._flipped = ImagePool(), ImagePool(), ImagePool()
 
     @property
     def source(self) -> Source:
@@ -64,17 +64,21 @@ class Transformed(Managed):
         self._source.close()
 
     def _apply(self, image: Image) -> Image:
-        image = self._resized(rotated(image, self._rotate))
-        if not self._mirror:
+        image = self._resized(self._upright(image))
+        return cv2.flip(image, 1, dst=self._flipped.take(*image.shape[:2])) if self._mirror else image
+
+    def _upright(self, image: Image) -> Image:
+        if self._rotate == 0:
             return image
-        flipped = self._pool.take(*image.shape[:2])
-        cv2.flip(image, 1, dst=flipped)
-        return flipped
+        height, width = image.shape[:2]
+        return rotated(image, self._rotate, self._turned.take(*((height, width) if self._rotate == 180 else (width, height))))
 
     def _resized(self, image: Image) -> Image:
         width, height = self._size
         if image.shape[:2] == (height, width):
             return image
-        if even(image.shape[1], image.shape[0]) == self._size:
-            return np.ascontiguousarray(image[:height, :width])
-        return letterbox(image, self._size)
+        out = self._fitted.take(height, width)
+        if even(image.shape[1], image.shape[0]) != self._size:
+            return letterbox(image, self._size, out)
+        np.copyto(out, image[:height, :width])
+        return out

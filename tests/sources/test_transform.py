@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from realtime.errors import UsageError
+from realtime.sources.base import EndOfStream
 from realtime.sources.fake import FakeSource, frames
 from realtime.sources.fit import even, fitted, letterbox
 from realtime.sources.transform import Transformed
-from realtime.types import Image
+from realtime.types import Frame, Image
 
 
 def picture(width: int, height: int) -> Image:
@@ -56,11 +59,38 @@ def test_the_mirror_can_be_toggled_between_frames() -> None:
     assert first.image is image and third.image is image
 
 
-def test_mirrored_frames_do_not_share_a_buffer() -> None:
-    with Transformed(FakeSource(frames(5)), mirror=True) as source:
+CHANGES = [
+    {"mirror": True},
+    {"rotate": 90},
+    {"rotate": 180, "mirror": True},
+    {"size": (32, 32)},
+    {"size": (40, 90), "rotate": 270, "mirror": True},
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_changed_frames_do_not_share_a_buffer(change: dict[str, Any]) -> None:
+    with Transformed(FakeSource(frames(5)), **change) as source:
         source.open()
         kept = [source.read(1.0) for _ in range(5)]
-    assert [int(frame.image[0, 0, 0]) for frame in kept if frame is not None] == [0, 1, 2, 3, 4]
+    assert [int(frame.image[frame.image.shape[0] // 2, 15, 0]) for frame in kept if frame is not None] == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_buffers_that_nobody_holds_are_used_again(change: dict[str, Any]) -> None:
+    addresses = set()
+    with Transformed(FakeSource(frames(20)), **change) as source:
+        source.open()
+        while (frame := _next(source)) is not None:
+            addresses.add(frame.image.ctypes.data)
+    assert len(addresses) <= 2
+
+
+def _next(source: Transformed) -> Frame | None:
+    try:
+        return source.read(1.0)
+    except EndOfStream:
+        return None
 
 
 def test_odd_sizes_become_even() -> None:
