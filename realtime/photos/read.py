@@ -36,7 +36,8 @@ def read_photo(path: str | Path, longest: int = LONGEST) -> Image:
     """
     path = Path(path)
     head = _check(path)
-    heif = _heif_problem()
+    # The reader is loaded only for the family of formats that HEIC belongs to: it takes 6 MB and 0.05 s.
+    heif = _heif_problem() if head[4:8] == b"ftyp" else ""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Pillow's remarks on odd EXIF and large files: the cap below decides
