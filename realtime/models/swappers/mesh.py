@@ -27,7 +27,11 @@ SMALLEST: Final = 16
 """Width and height in pixels below which a face is not swapped."""
 CELLS: Final = 80
 """About how many grid cells the longer side of a face has."""
-HOLES: Final = tuple(np.array(part, np.int32) for part in (indices.LEFT_EYE, indices.RIGHT_EYE, indices.INNER_LIPS))
+HOLES: Final = tuple(
+    (np.array(part, np.int32), np.float32(along), np.float32(across))
+    for part, along, across in ((indices.LEFT_EYE, 1.15, 1.6), (indices.RIGHT_EYE, 1.15, 1.6), (indices.INNER_LIPS, 1.0, 1.0))
+)
+"""Outlines left open and how much they are stretched: around the eyes so far that the frame's lashes show and no second ones."""
 TEXELS: Final = 1.25
 """Fewest texels across the atlas for each pixel of the face's region: the smallest level that is at least this sharp is used."""
 
@@ -108,8 +112,8 @@ class MeshSwapper:
         draw_grid(points, self._attributes, self._topology.triangles, area.x, area.y, step, grid, 4.0 * step / longer, 3)
         pack_curve(shaded.curve, self._tones)
         paint(grid.nodes, step, self._level(longer, float(shaded.softness[0])), self._tones, patch.colour, patch.alpha)
-        for outline in HOLES:
-            cut_hole(patch.alpha, points, outline, area.x, area.y, max(1, longer // 120))
+        for outline, along, across in HOLES:
+            cut_hole(patch.alpha, points, outline, area.x, area.y, along, across, max(1, longer // 90))
         return patch
 
     def warm_up(self) -> None:

@@ -62,7 +62,8 @@ def tone_curve(source: Array, target: Array, curve: Array) -> None:
 def weighted_mean(values: Array, weight: Array, out: Array) -> None:
     """out (3,) = the weighted mean of values (V, 3), kept within 8..247 so that tone curves stay defined."""
     total = np.float32(1e-6)
-    out[:] = np.float32(0.0)
+    for c in range(3):
+        out[c] = np.float32(0.0)
     for v in range(len(values)):
         total += weight[v]
         for c in range(3):

@@ -50,8 +50,8 @@ def fill_skin(texture: Floats, seen: Floats, light: Light, topology: Topology) -
     fit, depth, plain, _ = _at_texels(light, topology)
     small = cv2.resize(texture, (SIDE, SIDE), interpolation=cv2.INTER_AREA)
     strange = cv2.GaussianBlur(_strangeness(small, fit), (0, 0), 1.0)
-    hidden = smoothstep(0.6, 0.1, cv2.resize(seen, (SIDE, SIDE), interpolation=cv2.INTER_AREA)) * smoothstep(4.0, 2.5, depth)
-    other = np.maximum(smoothstep(4.5, 2.5, depth) * plain * smoothstep(0.7, 1.5, strange), hidden)
+    hidden = smoothstep(0.8, 0.2, cv2.resize(seen, (SIDE, SIDE), interpolation=cv2.INTER_AREA)) * smoothstep(6.0, 4.0, depth)
+    other = np.maximum(smoothstep(5.2, 3.5, depth) * plain * smoothstep(0.7, 1.5, strange), hidden)
     keep = cv2.erode((1 - other).astype(np.float32), None)
     keep = (cv2.GaussianBlur(keep, (0, 0), 1.0) * (depth >= 0)).astype(np.float32)
     skin = fit + _spread(small - fit, keep**2, (2.0, 5.0, 12.0))
@@ -95,7 +95,7 @@ def _at_texels(light: Light, topology: Topology) -> tuple[Floats, Floats, Floats
     at the border and inside, at every texel."""
     attributes = np.zeros((len(topology.uv), CHANNELS), np.float32)
     attributes[:, :3], attributes[:, 3] = light.fit, topology.depth + 1
-    features = [*indices.LEFT_BROW, *indices.RIGHT_BROW, *indices.LEFT_EYE, *indices.RIGHT_EYE]
+    features = [*indices.LEFT_BROW, *indices.RIGHT_BROW, *indices.LEFT_EYE, *indices.RIGHT_EYE, *indices.OUTER_LIPS]
     to_features = np.linalg.norm(topology.xyz[:, None] - topology.xyz[features][None], axis=2).min(1)
     attributes[:, 4] = smoothstep(-5.0, -3.5, topology.xyz[:, 1]) * smoothstep(0.4, 1.2, to_features)
     attributes[:, 5] = topology.skin

@@ -11,37 +11,51 @@ from realtime.vision.mesh.maths import kernel
 
 
 @kernel
-def cut_hole(alpha: Array, points: Array, outline: Array, x0: int, y0: int, soft: int) -> None:
+def cut_hole(
+    alpha: Array, points: Array, outline: Array, x0: int, y0: int, along: np.float32, across: np.float32, soft: int
+) -> None:
     """Lower the opacity inside a closed outline to nothing, with an edge about 2 * soft + 1 pixels wide.
 
-    alpha: (h, w) uint8 whose first pixel is pixel (x0, y0) of the frame; points: (V, 3) landmarks; outline: vertices in order.
+    alpha: (h, w) uint8 whose first pixel is pixel (x0, y0) of the frame; points: (V, 3) landmarks; outline: vertices in order, the
+    first and the middle one being the corners; along, across: the outline is stretched that much from its centre, along the line
+    between the corners and across it.
     """
-    left, top, right, bottom = _bounds(points, outline, x0, y0, soft + 1, alpha.shape)
+    count = len(outline)
+    polygon = np.empty((count, 2), np.float32)
+    _stretch(points, outline, along, across, polygon)
+    left, top, right, bottom = _bounds(polygon, x0, y0, soft + 1, alpha.shape)
     if right <= left or bottom <= top:
         return
     cover = np.zeros((bottom - top, right - left + 2), np.float32)
-    last = outline[len(outline) - 1]
-    for v in outline:
-        _edge(
-            cover,
-            points[last, 0] - np.float32(x0 + left) + np.float32(0.5),
-            points[last, 1] - np.float32(y0 + top) + np.float32(0.5),
-            points[v, 0] - np.float32(x0 + left) + np.float32(0.5),
-            points[v, 1] - np.float32(y0 + top) + np.float32(0.5),
-        )
-        last = v
+    dx, dy = np.float32(x0 + left) - np.float32(0.5), np.float32(y0 + top) - np.float32(0.5)
+    for k in range(count):
+        a, b = polygon[k - 1 if k > 0 else count - 1], polygon[k]
+        _edge(cover, a[0] - dx, a[1] - dy, b[0] - dx, b[1] - dy)
     _accumulate(cover)
     _blur_rows(cover, soft)
     _subtract(alpha, cover, left, top, soft)
 
 
 @kernel
-def _bounds(points: Array, outline: Array, x0: int, y0: int, margin: int, shape: tuple[int, int]) -> Any:
+def _stretch(points: Array, outline: Array, along: np.float32, across: np.float32, polygon: Array) -> None:
+    first, middle = outline[0], outline[len(outline) // 2]
+    cx, cy = np.float32(0.5) * (points[first, 0] + points[middle, 0]), np.float32(0.5) * (points[first, 1] + points[middle, 1])
+    ux, uy = points[middle, 0] - points[first, 0], points[middle, 1] - points[first, 1]
+    length = max(np.float32(np.sqrt(ux * ux + uy * uy)), np.float32(1e-3))
+    ux, uy = ux / length, uy / length
+    for k in range(len(outline)):
+        x, y = points[outline[k], 0] - cx, points[outline[k], 1] - cy
+        a, b = along * (x * ux + y * uy), across * (y * ux - x * uy)
+        polygon[k, 0], polygon[k, 1] = cx + a * ux - b * uy, cy + a * uy + b * ux
+
+
+@kernel
+def _bounds(polygon: Array, x0: int, y0: int, margin: int, shape: tuple[int, int]) -> Any:
     low_x = low_y = np.float32(1e9)
     high_x = high_y = np.float32(-1e9)
-    for v in outline:
-        low_x, high_x = min(low_x, points[v, 0]), max(high_x, points[v, 0])
-        low_y, high_y = min(low_y, points[v, 1]), max(high_y, points[v, 1])
+    for k in range(len(polygon)):
+        low_x, high_x = min(low_x, polygon[k, 0]), max(high_x, polygon[k, 0])
+        low_y, high_y = min(low_y, polygon[k, 1]), max(high_y, polygon[k, 1])
     left, top = max(int(np.floor(low_x)) - x0 - margin, 0), max(int(np.floor(low_y)) - y0 - margin, 0)
     right, bottom = min(int(np.ceil(high_x)) - x0 + margin + 1, shape[1]), min(int(np.ceil(high_y)) - y0 + margin + 1, shape[0])
     return left, top, right, bottom
@@ -85,7 +99,8 @@ def _blur_rows(cover: Array, soft: int) -> None:
     before = np.empty(columns, np.float32)
     share = np.float32(1.0) / np.float32(2 * soft + 1)
     for y in range(cover.shape[0]):
-        before[:] = cover[y]
+        for x in range(columns):
+            before[x] = cover[y, x]
         total = np.float32(0.0)
         for x in range(min(soft, columns)):
             total += before[x]

@@ -52,8 +52,9 @@ def paint(nodes: Array, step: int, texture: Array, tones: Array, colour: Array, 
     alpha: (h, w) uint8 out, written everywhere.
     """
     height, width = alpha.shape
-    alpha[:] = 0
     texels, flat, pixels, opacity = texture.reshape(-1), tones.reshape(-1), colour.reshape(-1), alpha.reshape(-1)
+    for at in range(len(opacity)):
+        opacity[at] = 0
     for row in range((height + step - 1) // step):
         for column in range((width + step - 1) // step):
             a, b = nodes[row, column], nodes[row, column + 1]

@@ -23,23 +23,21 @@ def fit_pose(points: Array, xyz: Array, rigid: Array, rotation: Array) -> Any:
     rotation: (3, 3) float32 out. A canonical row vector v turns into camera axes (x right, y up, z to the camera) as v @ rotation,
     and scale * v @ rotation is its landmark with y and z negated, up to the translation.
     """
-    here, there = np.zeros(3, np.float64), np.zeros(3, np.float64)
+    ax, ay, az, bx, by, bz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for v in rigid:
-        here += xyz[v]
-        there[0] += points[v, 0]
-        there[1] -= points[v, 1]
-        there[2] -= points[v, 2]
-    here /= len(rigid)
-    there /= len(rigid)
+        ax, ay, az = ax + xyz[v, 0], ay + xyz[v, 1], az + xyz[v, 2]
+        bx, by, bz = bx + points[v, 0], by - points[v, 1], bz - points[v, 2]
+    share = 1.0 / len(rigid)
+    ax, ay, az, bx, by, bz = ax * share, ay * share, az * share, bx * share, by * share, bz * share
     cross = np.zeros((3, 3), np.float64)
     spread = 0.0
     for v in rigid:
-        b = (points[v, 0] - there[0], -points[v, 1] - there[1], -points[v, 2] - there[2])
+        a = (xyz[v, 0] - ax, xyz[v, 1] - ay, xyz[v, 2] - az)
+        b = (points[v, 0] - bx, -points[v, 1] - by, -points[v, 2] - bz)
         for i in range(3):
-            a = xyz[v, i] - here[i]
-            spread += a * a
+            spread += a[i] * a[i]
             for j in range(3):
-                cross[i, j] += a * b[j]
+                cross[i, j] += a[i] * b[j]
     nearest_rotation(cross, rotation)
     trace = 0.0
     for i in range(3):
@@ -54,30 +52,43 @@ def nearest_rotation(matrix: Array, rotation: Array) -> None:
 
     Points that lie in a plane leave the matrix singular, and mirrored ones turn its determinant negative: the identity then.
     """
-    x = matrix.copy()
-    inverse = np.empty((3, 3), np.float64)
+    x, inverse = np.empty((3, 3), np.float64), np.empty((3, 3), np.float64)
+    for i in range(3):
+        for j in range(3):
+            x[i, j] = matrix[i, j]
     for _ in range(POLAR_STEPS):
-        determinant = _inverse_transpose(x, inverse)
-        size = np.sqrt((x * x).sum())
+        determinant = _cofactors(x, inverse)
+        size = _norm(x)
         if determinant <= 1e-9 * size * size * size:
-            rotation[:] = np.float32(0.0)
-            rotation[0, 0] = rotation[1, 1] = rotation[2, 2] = np.float32(1.0)
+            for i in range(3):
+                for j in range(3):
+                    rotation[i, j] = np.float32(1.0) if i == j else np.float32(0.0)
             return
-        gamma = np.sqrt(np.sqrt((inverse * inverse).sum()) / size)
+        gamma = np.sqrt(_norm(inverse) / (determinant * size))
         for i in range(3):
             for j in range(3):
-                x[i, j] = 0.5 * (gamma * x[i, j] + inverse[i, j] / gamma)
-    rotation[:] = x.astype(np.float32)
+                x[i, j] = 0.5 * (gamma * x[i, j] + inverse[i, j] / (determinant * gamma))
+    for i in range(3):
+        for j in range(3):
+            rotation[i, j] = x[i, j]
 
 
 @kernel
-def _inverse_transpose(x: Array, out: Array) -> Any:
-    """out = x^-T from the cofactors; returns the determinant (out is meaningless when that is 0)."""
+def _norm(x: Array) -> Any:
+    """Frobenius norm of a (3, 3) matrix."""
+    total = 0.0
+    for i in range(3):
+        for j in range(3):
+            total += x[i, j] * x[i, j]
+    return np.sqrt(total)
+
+
+@kernel
+def _cofactors(x: Array, out: Array) -> Any:
+    """out = the cofactors of x, its transposed inverse times its determinant, which is returned; (3, 3) both."""
     for i in range(3):
         a, b = (i + 1) % 3, (i + 2) % 3
         for j in range(3):
-            c, d = (j + 1) % 3, (j + 2) % 3
-            out[i, j] = x[a, c] * x[b, d] - x[a, d] * x[b, c]
-    determinant = x[0, 0] * out[0, 0] + x[0, 1] * out[0, 1] + x[0, 2] * out[0, 2]
-    out /= determinant
-    return determinant
+            c, e = (j + 1) % 3, (j + 2) % 3
+            out[i, j] = x[a, c] * x[b, e] - x[a, e] * x[b, c]
+    return x[0, 0] * out[0, 0] + x[0, 1] * out[0, 1] + x[0, 2] * out[0, 2]

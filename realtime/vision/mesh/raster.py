@@ -69,8 +69,10 @@ def draw_grid(
         local[v, 0] = (points[v, 0] - np.float32(x0)) / np.float32(step)
         local[v, 1] = (points[v, 1] - np.float32(y0)) / np.float32(step)
         local[v, 2] = points[v, 2]
-    grid.ids[:] = 0
-    grid.depth[:] = FAR
+    for y in range(grid.ids.shape[0]):
+        for x in range(grid.ids.shape[1]):
+            grid.ids[y, x] = 0
+            grid.depth[y, x] = FAR
     for t in range(len(triangles)):
         usable[t + 1] = _plane(local, attributes, triangles[t], planes[t + 1], np.float32(limit))
         _draw(local, triangles[t], t + 1, grid)
@@ -168,8 +170,11 @@ def _drop(ids: Array, usable: Array) -> None:
 @kernel
 def _fill(ids: Array) -> None:
     """Give empty nodes a neighbour's triangle, whose planes then reach beyond its edges."""
-    before = ids.copy()
     rows, columns = ids.shape
+    before = np.empty((rows, columns), np.int32)
+    for y in range(rows):
+        for x in range(columns):
+            before[y, x] = ids[y, x]
     for y in range(rows):
         for x in range(columns):
             if before[y, x] == 0:
@@ -184,10 +189,10 @@ def _evaluate(grid: Grid, planes: Array) -> None:
     for y in range(rows):
         for x in range(columns):
             plane = planes[grid.ids[y, x]]
-            if grid.ids[y, x] == 0:
-                grid.nodes[y, x, :] = np.float32(0.0)
-                continue
             for c in range(CHANNELS):
+                if grid.ids[y, x] == 0:
+                    grid.nodes[y, x, c] = np.float32(0.0)
+                    continue
                 grid.nodes[y, x, c] = plane[c] * np.float32(x) + plane[CHANNELS + c] * np.float32(y) + plane[2 * CHANNELS + c]
             grid.nodes[y, x, CHANNELS - 1] *= grid.cover[y, x]
 

@@ -15,7 +15,7 @@ from realtime.vision.mesh.pose import RIGID, fit_pose
 from realtime.vision.mesh.sharpness import edge_blur
 from realtime.vision.mesh.topology import Links, Topology
 
-MIDDLE_SHARE = np.float32(0.8)
+MIDDLE_SHARE = np.float32(0.6)
 """How much of the target's mid-frequency shading (cheeks, eye sockets) is taken over."""
 BLUR_PACE = np.float32(0.1)
 """Share of a new frame in the running estimate of the camera's blur: hands and blinks must not show in it."""
@@ -132,7 +132,7 @@ def shade(image: Array, points: Array, mesh: Mesh, source: Source, history: Hist
     if history.age[0] > 0 and _jumped(points, history.points, size):
         history.age[0] = np.float32(0.0)
     first = history.age[0] == 0
-    history.points[:] = points
+    _copy(points, history.points)
     out.softness[0] = _softness(image, points, source, history, first)
     fit_pose(points, mesh.xyz, mesh.rigid, out.rotation)
     normals = _rotated(mesh.normals, out.rotation)
@@ -153,7 +153,7 @@ def shade(image: Array, points: Array, mesh: Mesh, source: Source, history: Hist
 @kernel
 def _softness(image: Array, points: Array, source: Source, history: History, first: bool) -> Any:
     """Blur still missing when the source's own, scaled to this face, has been taken off the frame's."""
-    height = points[:, 1].max() - points[:, 1].min()
+    height = _range(points, 1)
     blur = edge_blur(image, points, height)
     history.blur[0] += (np.float32(1.0) if first else BLUR_PACE) * (blur - history.blur[0])
     own = max(source.blur[0], NATURAL_BLUR) * height
@@ -163,7 +163,23 @@ def _softness(image: Array, points: Array, source: Source, history: History, fir
 @kernel
 def _extent(points: Array) -> Any:
     """Longer side of the landmarks' bounding box, pixels."""
-    return max(points[:, 0].max() - points[:, 0].min(), points[:, 1].max() - points[:, 1].min())
+    return max(_range(points, 0), _range(points, 1))
+
+
+@kernel
+def _range(points: Array, axis: int) -> Any:
+    low = high = points[0, axis]
+    for v in range(len(points)):
+        low, high = min(low, points[v, axis]), max(high, points[v, axis])
+    return high - low
+
+
+@kernel
+def _copy(values: Array, out: Array) -> None:
+    """out (V, C) = values; a loop because numba takes seconds to compile an assignment of slices."""
+    for v in range(values.shape[0]):
+        for c in range(values.shape[1]):
+            out[v, c] = values[v, c]
 
 
 @kernel
@@ -233,9 +249,10 @@ def _occlude(mesh: Mesh, residual: Array, likeness: Array, history: History, fir
         update_occlusion(mesh.links, hair, residual, history)
         return
     history.age[0] = np.float32(1.0)
-    history.hidden[:] = hair
-    history.mean[:] = residual
-    history.variance[:] = np.float32(60.0)
+    _copy(residual, history.mean)
+    for v in range(len(hair)):
+        history.hidden[v] = hair[v]
+        history.variance[v] = np.float32(60.0)
 
 
 @kernel
@@ -244,8 +261,10 @@ def _offsets(
 ) -> None:
     """Tone curve, then the offsets: remaining low-order light, mid-frequency skin colour, and the steps at the border."""
     count = len(target)
-    fit = target - residual
-    level = np.empty(3, np.float32)
+    fit, level = np.empty((count, 3), np.float32), np.empty(3, np.float32)
+    for v in range(count):
+        for c in range(3):
+            fit[v, c] = target[v, c] - residual[v, c]
     colour.weighted_mean(fit, mesh.skin, level)
     colour.tone_curve(source.mean, level, out.curve)
     step, weight, seen = np.empty((count, 3), np.float32), np.empty(count, np.float32), np.empty(count, np.float32)

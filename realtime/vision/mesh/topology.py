@@ -78,7 +78,7 @@ def build_topology(triangles: Array, uv: Array, xyz: Array) -> Topology:
         dome=away.astype(single),
         depth=depth.astype(single),
         feather=_feather(xyz, depth).astype(single),
-        hairline=np.clip(smoothstep(4.3, 5.5, xyz[:, 1]) + smoothstep(5.2, 6.4, np.abs(xyz[:, 0])), 0, 1).astype(single),
+        hairline=np.clip(smoothstep(4.3, 5.5, xyz[:, 1]) + smoothstep(4.6, 5.6, np.abs(xyz[:, 0])), 0, 1).astype(single),
         skin=_skin(xyz, depth).astype(single),
         blur=_blur(xyz).astype(single),
         laplacian=np.diag(adjacent.sum(1).astype(float)) - adjacent + 0.05 * np.eye(len(xyz)),

@@ -1,0 +1,193 @@
+"""The mesh swapper on pictures of synthetic people with stored landmarks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from realtime.errors import UsageError
+from realtime.models.swappers.fake import FakeSwapper
+from realtime.models.swappers.mesh import PATCHES, MeshIdentity, MeshSwapper
+from realtime.types import Box, Detection, Face, Landmarks, SourcePhoto
+from realtime.vision.blend import paste
+
+DATA = Path(__file__).parent.parent / "data"
+
+
+def _picture(name: str) -> tuple[np.ndarray, np.ndarray]:
+    with np.load(DATA / "landmarks.npz") as stored:
+        return cv2.imread(str(DATA / f"{name}.jpg")), stored[name]
+
+
+def _face(points: np.ndarray) -> Face:
+    low, high = points[:, :2].min(0), points[:, :2].max(0)
+    return Face(Landmarks(points, 1.0), Box(*map(float, low), *map(float, high)), 1)
+
+
+def _photo(name: str) -> SourcePhoto:
+    image, points = _picture(name)
+    face = _face(points)
+    return SourcePhoto(image, Detection(face.box, np.zeros((5, 2), np.float32), 1.0), face.landmarks, name)
+
+
+@pytest.fixture(scope="module")
+def swapper() -> MeshSwapper:
+    made = MeshSwapper()
+    made.warm_up()
+    return made
+
+
+@pytest.fixture(scope="module")
+def identity(swapper: MeshSwapper) -> MeshIdentity:
+    return swapper.fit([_photo("p001_studio")])
+
+
+def _swapped(swapper: MeshSwapper, image: np.ndarray, points: np.ndarray) -> np.ndarray:
+    swapper.reset()
+    patch = swapper.swap(image, _face(points))
+    assert patch is not None
+    out = image.copy()
+    paste(out, patch.x, patch.y, patch.colour, patch.alpha)
+    return out
+
+
+def test_the_face_changes_and_the_rest_does_not(swapper: MeshSwapper, identity: MeshIdentity) -> None:
+    image, points = _picture("p006_studio")
+    swapper.use(identity)
+    before = image.copy()
+    out = _swapped(swapper, image, points)
+    np.testing.assert_array_equal(image, before)
+    changed = np.abs(out.astype(int) - image).max(2)
+    low, high = points[:, :2].min(0) - 8, points[:, :2].max(0) + 9
+    ys, xs = np.nonzero(changed)
+    assert xs.min() >= low[0] and ys.min() >= low[1] and xs.max() <= high[0] and ys.max() <= high[1]
+    mouth, brow = points[0, :2].astype(int), points[105, :2].astype(int)
+    assert changed[mouth[1] - 10 : mouth[1] + 10, mouth[0] - 15 : mouth[0] + 15].mean() > 3
+    assert changed[brow[1] - 10 : brow[1] + 10, brow[0] - 15 : brow[0] + 15].mean() > 3
+
+
+def test_the_eyes_stay_the_frames_own(swapper: MeshSwapper, identity: MeshIdentity) -> None:
+    image, points = _picture("p010_studio")
+    swapper.use(identity)
+    out = _swapped(swapper, image, points)
+    for upper, lower in ((159, 145), (386, 374)):
+        x, y = ((points[upper, :2] + points[lower, :2]) / 2).round().astype(int)
+        assert np.abs(out[y, x].astype(int) - image[y, x]).max() <= 2
+
+
+def test_skin_takes_the_frames_colour(swapper: MeshSwapper, identity: MeshIdentity) -> None:
+    image, points = _picture("p010_studio")
+    tinted = np.clip(image * np.array([1.15, 0.9, 0.6]), 0, 255).astype(np.uint8)
+    swapper.use(identity)
+    for frame in (image, tinted):
+        out = _swapped(swapper, frame, points)
+        x0, y0 = points[[50, 280], :2].min(0).astype(int) - 10
+        x1, y1 = points[[50, 280], :2].max(0).astype(int) + 10
+        assert np.abs(out[y0:y1, x0:x1].mean((0, 1)) - frame[y0:y1, x0:x1].mean((0, 1))).max() < 12
+
+
+def test_swapping_a_person_with_themselves_changes_little(swapper: MeshSwapper, identity: MeshIdentity) -> None:
+    image, points = _picture("p001_studio")
+    swapper.use(identity)
+    out = _swapped(swapper, image, points)
+    assert np.abs(out.astype(int) - image)[150:370, 170:340].mean() < 8
+
+
+def test_a_still_face_gives_a_still_picture(swapper: MeshSwapper, identity: MeshIdentity) -> None:
+    image, points = _picture("p006_studio")
+    swapper.use(identity)
+    outs = []
+    for _ in range(12):
+        patch = swapper.swap(image, _face(points))
+        assert patch is not None
+        outs.append(image.copy())
+        paste(outs[-1], patch.x, patch.y, patch.colour, patch.alpha)
+    assert np.abs(outs[-1].astype(int) - outs[-2]).max() <= 2
+
+
+def test_a_hand_over_the_mouth_is_left_alone(swapper: MeshSwapper, identity: MeshIdentity) -> None:
+    image, points = _picture("p006_studio")
+    swapper.use(identity)
+    for _ in range(10):
+        swapper.swap(image, _face(points))
+    covered, (x, y) = image.copy(), points[14, :2].astype(int)
+    cv2.ellipse(covered, (int(x), int(y)), (60, 40), 0, 0, 360, (60, 160, 60), cv2.FILLED)
+    out = covered
+    for _ in range(6):
+        patch = swapper.swap(covered, _face(points))
+        assert patch is not None
+        out = covered.copy()
+        paste(out, patch.x, patch.y, patch.colour, patch.alpha)
+    hand = np.abs(out.astype(int) - covered)[y - 15 : y + 15, x - 35 : x + 35].mean()
+    brow = points[105, :2].astype(int)
+    assert hand < 5
+    assert np.abs(out.astype(int) - covered)[brow[1] - 10 : brow[1] + 10, brow[0] - 15 : brow[0] + 15].mean() > 3
+
+
+def test_patches_stay_valid_for_four_swaps(swapper: MeshSwapper, identity: MeshIdentity) -> None:
+    image, points = _picture("p006_studio")
+    swapper.use(identity)
+    patches = [swapper.swap(image, _face(points)) for _ in range(PATCHES)]
+    addresses = {patch.alpha.ctypes.data for patch in patches if patch is not None}
+    assert len(addresses) == PATCHES >= 5
+
+
+@pytest.mark.parametrize("scale", [0.1, 0.25, 1.7])
+def test_small_and_large_faces(swapper: MeshSwapper, identity: MeshIdentity, scale: float) -> None:
+    image, points = _picture("p009_selfie")
+    swapper.use(identity)
+    small = cv2.resize(image, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
+    out = _swapped(swapper, small, (points * scale).astype(np.float32))
+    assert (out != small).any()
+
+
+@pytest.mark.parametrize("shift", [(-250.0, 0.0), (0.0, -230.0), (220.0, 200.0)])
+def test_a_face_across_the_border_stays_inside_the_frame(swapper: MeshSwapper, identity: MeshIdentity, shift: tuple[float, float]) -> None:
+    image, points = _picture("p006_studio")
+    swapper.use(identity)
+    swapper.reset()
+    patch = swapper.swap(image, _face((points + np.array([*shift, 0])).astype(np.float32)))
+    assert patch is not None
+    assert patch.x >= 0 and patch.y >= 0
+    assert patch.x + patch.alpha.shape[1] <= image.shape[1] and patch.y + patch.alpha.shape[0] <= image.shape[0]
+
+
+def test_no_patch_for_a_face_out_of_sight_or_too_small(swapper: MeshSwapper, identity: MeshIdentity) -> None:
+    image, points = _picture("p006_studio")
+    swapper.use(identity)
+    assert swapper.swap(image, _face((points + 2000).astype(np.float32))) is None
+    assert swapper.swap(image, _face((points * 0.05).astype(np.float32))) is None
+
+
+def test_several_photos_make_one_person(swapper: MeshSwapper) -> None:
+    both = swapper.fit([_photo("p006_studio"), _photo("p009_selfie")])
+    assert both.name == "p006_studio"
+    assert np.isfinite(both.atlas.source.membrane).all()
+    assert len(both.atlas.levels) == len(swapper.fit([_photo("p006_studio")]).atlas.levels)
+
+
+def test_mistakes_are_told(identity: MeshIdentity) -> None:
+    fresh = MeshSwapper()
+    image, points = _picture("p006_studio")
+    with pytest.raises(RuntimeError, match="use"):
+        fresh.swap(image, _face(points))
+    with pytest.raises(UsageError):
+        fresh.fit([])
+    with pytest.raises(TypeError):
+        fresh.use(FakeSwapper().fit([]))
+
+
+def test_the_fake_covers_the_box() -> None:
+    image, points = _picture("p006_studio")
+    fake = FakeSwapper((1, 2, 3))
+    with pytest.raises(RuntimeError):
+        fake.swap(image, _face(points))
+    fake.use(fake.fit([_photo("p006_studio")]))
+    patch = fake.swap(image, _face(points))
+    assert patch is not None
+    assert (patch.colour == (1, 2, 3)).all()
+    assert patch.alpha[patch.alpha.shape[0] // 2, patch.alpha.shape[1] // 2] == 255
+    assert fake.swaps == 1

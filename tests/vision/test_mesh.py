@@ -1,0 +1,199 @@
+"""The face mesh: known answers for pose, light, sharpness, rasterising, painting and holes."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from realtime.vision.mesh import indices
+from realtime.vision.mesh.colour import sample_colours, tone_curve
+from realtime.vision.mesh.holes import cut_hole
+from realtime.vision.mesh.light import fit_light, light_basis, solve
+from realtime.vision.mesh.paint import pack, pack_curve, paint
+from realtime.vision.mesh.pose import RIGID, fit_pose
+from realtime.vision.mesh.raster import CHANNELS, draw_grid, new_grid
+from realtime.vision.mesh.sharpness import edge_blur
+from realtime.vision.mesh.topology import Topology, load_topology
+
+angles = st.floats(-0.9, 0.9)
+
+
+@pytest.fixture(scope="module")
+def topology() -> Topology:
+    return load_topology()
+
+
+def _rotation(yaw: float, pitch: float, roll: float) -> np.ndarray:
+    return cv2.Rodrigues(np.array([pitch, yaw, roll]))[0].astype(np.float32)
+
+
+def _landmarks(topology: Topology, scale: float, rotation: np.ndarray, centre: tuple[float, float]) -> np.ndarray:
+    points = scale * topology.xyz @ rotation * np.array([1, -1, -1], np.float32)
+    return (points + np.array([*centre, 0], np.float32)).astype(np.float32)
+
+
+@settings(max_examples=25, deadline=None)
+@given(angles, angles, angles, st.floats(2, 40))
+def test_a_known_pose_is_recovered(yaw: float, pitch: float, roll: float, scale: float) -> None:
+    topology = load_topology()
+    wanted, found = _rotation(yaw, pitch, roll), np.empty((3, 3), np.float32)
+    size = fit_pose(_landmarks(topology, scale, wanted, (300, 200)), topology.xyz, RIGID, found)
+    np.testing.assert_allclose(found, wanted, atol=2e-3)
+    assert size == pytest.approx(scale, rel=1e-3)
+
+
+def test_a_mirrored_face_gives_the_identity_rather_than_a_reflection(topology: Topology) -> None:
+    points = _landmarks(topology, 10, np.eye(3, dtype=np.float32), (0, 0))
+    points[:, 2] = -points[:, 2]
+    found = np.empty((3, 3), np.float32)
+    fit_pose(points, topology.xyz, RIGID, found)
+    np.testing.assert_array_equal(found, np.eye(3))
+
+
+def test_small_systems_are_solved() -> None:
+    random = np.random.default_rng(3)
+    root = random.normal(size=(8, 8))
+    matrix, right = (root @ root.T + 8 * np.eye(8)).astype(np.float32), random.normal(size=(8, 3)).astype(np.float32)
+    found = np.empty_like(right)
+    solve(matrix.copy(), right, found)
+    np.testing.assert_allclose(found, np.linalg.solve(matrix, right), atol=1e-4)
+
+
+def test_light_is_found_under_a_hand(topology: Topology) -> None:
+    basis = np.empty((468, 8), np.float32)
+    light_basis(topology.normals, basis)
+    truth = np.array([[120, 130, 160], [20, 15, 10], [10, 12, 14], [30, 30, 30], *[[0, 0, 0]] * 4], np.float32)
+    colour = basis @ truth
+    hand = topology.xyz[:, 1] < -5.5
+    covered = colour.copy()
+    covered[hand] = (20, 200, 40)
+    found, residual = np.empty((8, 3), np.float32), np.empty((468, 3), np.float32)
+    fit_light(covered, basis, topology.skin, 9.0, found, residual)
+    assert np.abs(basis @ found - colour)[~hand].mean() < 3
+    assert np.abs(residual[hand]).mean() > 40
+
+
+def test_the_tone_curve_maps_skin_to_skin_and_keeps_black(topology: Topology) -> None:
+    source, target = np.array([90, 120, 170], np.float32), np.array([150, 170, 200], np.float32)
+    curve = np.empty((3, 256), np.float32)
+    tone_curve(source, target, curve)
+    for channel in range(3):
+        assert curve[channel, int(source[channel])] == pytest.approx(target[channel], abs=0.5)
+        assert curve[channel, 0] == 0
+        assert (np.diff(curve[channel]) >= -1e-3).all()
+
+
+def test_colours_at_vertices_are_those_around_them() -> None:
+    image = np.zeros((60, 80, 3), np.uint8)
+    image[:, :40], image[:, 40:] = (10, 20, 30), (200, 100, 50)
+    out = np.empty((3, 3), np.float32)
+    sample_colours(image, np.array([[10, 30, 0], [70, 30, 0], [-50, 900, 0]], np.float32), 4, out)
+    np.testing.assert_allclose(out, [(10, 20, 30), (200, 100, 50), (10, 20, 30)])
+
+
+@pytest.mark.parametrize("sigma", [1.5, 2.5, 4.0])
+def test_blur_of_edges_is_measured(topology: Topology, sigma: float) -> None:
+    points = _landmarks(topology, 20, np.eye(3, dtype=np.float32), (250, 250))
+    image = np.full((500, 500, 3), 170, np.uint8)
+    for y in range(150, 400, 50):
+        image[y : y + 25] = 60
+    measured = edge_blur(cv2.GaussianBlur(image, (0, 0), sigma), points, float(np.ptp(points[:, 1])))
+    assert measured == pytest.approx(sigma, rel=0.3)
+
+
+def _drawn(topology: Topology, points: np.ndarray, step: int, shape: tuple[int, int]) -> np.ndarray:
+    attributes = np.ones((468, CHANNELS), np.float32)
+    attributes[:, :2] = topology.uv
+    attributes[:, 2:5] = (5, -5, 10)
+    grid = new_grid(-(-shape[0] // step) + 1, -(-shape[1] // step) + 1)
+    draw_grid(points, attributes, topology.triangles, 0, 0, step, grid, 4 * step / max(shape), 3)
+    return grid.nodes
+
+
+def test_the_grid_covers_the_face_and_nothing_else(topology: Topology) -> None:
+    points = _landmarks(topology, 14, np.eye(3, dtype=np.float32), (140, 140))
+    nodes = _drawn(topology, points, 4, (280, 280))
+    inside = np.zeros((280, 280), np.uint8)
+    cv2.fillConvexPoly(inside, points[list(indices.OVAL), :2].round().astype(np.int32), 1)
+    alpha = nodes[..., 5]
+    ys, xs = np.mgrid[0 : alpha.shape[0], 0 : alpha.shape[1]] * 4
+    within = np.zeros_like(alpha, bool)
+    fits = (ys < 280) & (xs < 280)
+    within[fits] = inside[ys[fits], xs[fits]] > 0
+    deep = cv2.erode(within.astype(np.uint8), np.ones((7, 7), np.uint8)) > 0
+    assert (alpha[deep] > 0.99).mean() > 0.97
+    assert alpha[~(cv2.dilate(within.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0)].max() == 0
+
+
+def test_a_vertex_gets_its_own_texture_coordinate(topology: Topology) -> None:
+    points = _landmarks(topology, 14, _rotation(0.2, 0, 0), (140, 140))
+    nodes = _drawn(topology, points, 2, (280, 280))
+    for vertex in (1, 10 + 141, 50, 280, 199):  # nose, chin, cheeks
+        x, y = (points[vertex, :2] / 2).round().astype(int)
+        assert np.abs(nodes[y, x, :2] - topology.uv[vertex]).max() < 0.02
+
+
+def test_painting_a_flat_texture_gives_its_colour_plus_the_offset(topology: Topology) -> None:
+    points = _landmarks(topology, 14, np.eye(3, dtype=np.float32), (140, 140))
+    nodes = _drawn(topology, points, 4, (280, 280))
+    tones = np.empty((3, 256), np.uint64)
+    pack_curve(np.tile(np.arange(256, dtype=np.float32), (3, 1)), tones)
+    colour, alpha = np.zeros((280, 280, 3), np.uint8), np.full((280, 280), 7, np.uint8)
+    paint(nodes, 4, pack(np.full((64, 64, 3), (40, 3, 250), np.uint8)), tones, colour, alpha)
+    middle = colour[60:100, 120:160]  # the forehead
+    np.testing.assert_allclose(middle.reshape(-1, 3), np.tile((45, 0, 255), (1600, 1)), atol=1)
+    assert alpha[60:100, 120:160].min() >= 254
+    assert alpha[:4].max() == 0
+
+
+@pytest.mark.parametrize("step", [2, 3, 5, 7])
+def test_warping_there_and_back_leaves_the_texture(step: int) -> None:
+    side = 210
+    ramp = np.linspace(20, 235, side)
+    texture = np.stack([np.tile(ramp, (side, 1)), np.tile(ramp[:, None], (1, side)), np.full((side, side), 90.0)], 2).astype(np.uint8)
+    rows = -(-side // step) + 1
+    nodes = np.zeros((rows, rows, CHANNELS), np.float32)
+    nodes[..., 0] = (np.arange(rows)[None] * step + 0.5) / side
+    nodes[..., 1] = (np.arange(rows)[:, None] * step + 0.5) / side
+    nodes[..., 5] = 1
+    tones = np.empty((3, 256), np.uint64)
+    pack_curve(np.tile(np.arange(256, dtype=np.float32), (3, 1)), tones)
+    colour, alpha = np.zeros((side, side, 3), np.uint8), np.zeros((side, side), np.uint8)
+    paint(nodes, step, pack(texture), tones, colour, alpha)
+    assert np.abs(colour[: side - 8, : side - 8].astype(int) - texture[: side - 8, : side - 8]).max() <= 1
+    assert alpha.min() >= 254
+
+
+def test_a_hole_is_open_inside_and_closed_outside() -> None:
+    alpha = np.full((80, 100), 255, np.uint8)
+    points = np.zeros((4, 3), np.float32)
+    points[:, :2] = [(130, 240), (150, 225), (170, 240), (150, 255)]
+    cut_hole(alpha, points, np.arange(4, dtype=np.int32), 100, 200, np.float32(1), np.float32(1), 1)
+    assert alpha[40, 50] == 0
+    assert alpha[40, 35:65].max() == 0
+    outside = np.ones_like(alpha, bool)
+    outside[22:59, 27:74] = False
+    assert alpha[outside].min() == 255
+    area = (255 - alpha.astype(float)).sum() / 255
+    assert area == pytest.approx(40 * 30 / 2, rel=0.02)
+
+
+def test_a_hole_outside_the_patch_changes_nothing() -> None:
+    alpha = np.full((20, 20), 255, np.uint8)
+    points = np.zeros((4, 3), np.float32)
+    points[:, :2] = [(500, 500), (520, 490), (540, 500), (520, 510)]
+    cut_hole(alpha, points, np.arange(4, dtype=np.int32), 0, 0, np.float32(1), np.float32(1), 2)
+    assert alpha.min() == 255
+
+
+def test_the_canonical_face_is_oriented_and_symmetric(topology: Topology) -> None:
+    corners = topology.xyz[topology.triangles]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    assert (normals[:, 2] > 0).mean() > 0.9
+    assert topology.xyz[33, 0] < 0 < topology.xyz[263, 0]
+    np.testing.assert_allclose(topology.uv[33], (1 - topology.uv[263, 0], topology.uv[263, 1]), atol=1e-3)
+    assert topology.depth[list(indices.OVAL)].max() == 0
+    np.testing.assert_allclose(topology.blur.sum(1), 1, rtol=1e-4)
