@@ -124,7 +124,7 @@ def fit_sources(settings: Settings, models: Models, notify: Notify) -> list[Iden
 
 
 class App:
-    """One run. `telemetry` can be looked at afterwards."""
+    """One run. `report` is there afterwards, also when the run was interrupted."""
 
     def __init__(
         self,
@@ -132,12 +132,11 @@ class App:
         *,
         notify: Notify = log.info,
         progress: Progress | None = None,
-        extra_sinks: Sequence[Sink] = (),
     ) -> None:
         self._settings = settings
         self._notify = notify
         self._progress = progress
-        self._extra_sinks = extra_sinks
+        self.report: dict[str, Any] | None = None
         self.telemetry = Telemetry()
         self.controls = Controls()
         self.controls.mirrored = settings.mirror
@@ -153,16 +152,16 @@ class App:
             models = self._models(cleanup)
             identities = fit_sources(settings, models, self._notify)
             source = open_input(settings.input, settings.size, settings.fps, mirror=settings.mirror, rotate=settings.rotate)
-            sinks = [*(open_output(text) for text in settings.outputs), *self._extra_sinks]
+            sinks = [open_output(text) for text in settings.outputs]
             frame_log = cleanup.enter_context(FrameLog(settings.frame_log)) if settings.frame_log else None
             pipeline = self._pipeline(models, identities, source, sinks, frame_log)
             begun = time.monotonic()
             try:
                 pipeline.run()
             finally:
-                report = self.telemetry.report(pipeline.dropped, time.monotonic() - begun, models.roles)
-                self._write_report(report)
-            return report
+                self.report = self.telemetry.report(pipeline.dropped, time.monotonic() - begun, models.roles)
+                self._write_report(self.report)
+            return self.report
 
     def _warn(self) -> None:
         if self._settings.on_lost == "pass":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -127,7 +128,8 @@ def test_ctrl_c_leaves_a_playable_file(tmp_path):
     target = tmp_path / "out.mp4"
     options = ["--source", str(SOURCE), "--input", "synthetic", "--output", str(target), "--size", "640x360"]
     command = [sys.executable, "-m", "realtime", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+    environment = {**os.environ, "PYTHONPATH": str(Path(app.__file__).parents[1])}  # these sources, whose kernels are compiled already
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=environment) as process:
         part = lambda: [path for path in tmp_path.glob("*out*.mp4") if path.stat().st_size > 20_000]  # noqa: E731
         until = time.monotonic() + 300
         while not part() and time.monotonic() < until and process.poll() is None:

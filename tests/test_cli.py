@@ -35,13 +35,18 @@ def fake_app(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """Stands in for `realtime.app`: keeps the settings it is given, then does as `ending` says."""
     seen = SimpleNamespace(settings=None, ending=None)
 
-    def run_app(settings: Settings, *, notify: object, progress: object) -> dict[str, Any]:
-        seen.settings = settings
-        if seen.ending is not None:
-            raise seen.ending
-        return dict(REPORT)
+    class FakeApp:
+        def __init__(self, settings: Settings, *, notify: object, progress: object) -> None:
+            seen.settings = settings
+            self.report: dict[str, Any] | None = None
 
-    monkeypatch.setitem(sys.modules, "realtime.app", SimpleNamespace(run=run_app))
+        def run(self) -> None:
+            self.report = seen.report
+            if seen.ending is not None:
+                raise seen.ending
+
+    seen.report = dict(REPORT)
+    monkeypatch.setitem(sys.modules, "realtime.app", SimpleNamespace(App=FakeApp))
     monkeypatch.setattr(realtime, "app", sys.modules["realtime.app"], raising=False)
     monkeypatch.setattr(run, "prepare", lambda: None)
     monkeypatch.setattr("realtime.config.default_config_file", lambda: Path("no such file"))
@@ -59,6 +64,12 @@ def test_run_passes_the_settings_on_and_prints_a_summary(fake_app: SimpleNamespa
     assert err == ""
 
 
+def test_an_interrupted_run_tells_what_it_measured(fake_app: SimpleNamespace, capsys: pytest.CaptureFixture[str]) -> None:
+    fake_app.ending = KeyboardInterrupt()
+    assert cli.main(["--source", __file__]) == 130
+    assert "3 frames in 0.1 s" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("ending", "status", "said"),
     [
@@ -69,7 +80,7 @@ def test_run_passes_the_settings_on_and_prints_a_summary(fake_app: SimpleNamespa
     ],
 )
 def test_endings(fake_app: SimpleNamespace, capsys: pytest.CaptureFixture[str], ending: BaseException, status: int, said: str) -> None:
-    fake_app.ending = ending
+    fake_app.ending, fake_app.report = ending, None
     assert cli.main(["--source", __file__]) == status
     out, err = capsys.readouterr()
     assert out == ""

@@ -33,8 +33,12 @@ def main(argv: Sequence[str]) -> int:
 
     prepare()
     with FetchBar() as bar:
-        report = app.run(settings, notify=notify, progress=bar)
-    print(summary(report))
+        this_run = app.App(settings, notify=notify, progress=bar)
+        try:
+            this_run.run()
+        finally:  # Ctrl-C is how a live run ends: what it measured is worth a line all the same
+            if this_run.report and this_run.report["frames_out"]:
+                print(summary(this_run.report))
     return 0
 
 
@@ -95,7 +99,7 @@ def summary(report: Any) -> str:
     """One line about a finished run."""
     age = report["age_ms"]
     return (
-        f"{report['frames_out']} frames in {report['seconds']:.1f} s ({report['fps']:.1f} fps), {report['dropped']} dropped, "
+        f"{report['frames_out']} frames in {report['seconds']:.1f} s ({milliseconds(report['fps'])} fps), {report['dropped']} dropped, "
         f"{report['lost_frames']} without a face; capture to sent {milliseconds(age['p50'])} ms (median), "
         f"{milliseconds(age['p95'])} ms (p95), {milliseconds(age['p99'])} ms (p99)"
     )
