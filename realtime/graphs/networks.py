@@ -45,9 +45,16 @@ def load(network: Path | Any) -> Any:
         copy.CopyFrom(network)
         return copy
     try:
-        return onnx.load(network)
+        model = onnx.load(network)
     except Exception as error:  # a broken file surfaces as protobuf's, onnx's or the system's errors
-        raise ModelError(f"{network.name} cannot be read as an ONNX model with its weights: get the file anew.") from error
+        raise _unreadable(network) from error
+    if not model.graph.output:  # an empty file is a valid, empty message
+        raise _unreadable(network)
+    return model
+
+
+def _unreadable(path: Path) -> ModelError:
+    return ModelError(f"{path.name} cannot be read as an ONNX model with its weights: get the file anew.")
 
 
 def opset(network: Any) -> int:

@@ -97,7 +97,9 @@ class TestOnPhotos:
         return load(detect.detect(path), runtime), yunet.YuNet(open_session(path, "onnxruntime"))
 
     @pytest.mark.parametrize("names", [["p001_studio"], ["p006_selfie"], ["p002_studio", "p005_studio", "p010_studio"]], ids=len)
-    def test_finds_the_faces_that_yunet_finds(self, pair: tuple[Run, yunet.YuNet], picture: Callable[[str], Image], names: list[str]) -> None:
+    def test_finds_the_faces_that_yunet_finds(
+        self, pair: tuple[Run, yunet.YuNet], picture: Callable[[str], Image], names: list[str]
+    ) -> None:
         image = np.concatenate([picture(name) for name in names], axis=1)
         found, expected = pair[0](frame=image), pair[1].detect(image)
         kept = np.flatnonzero(found["scores"] > 0)

@@ -162,7 +162,7 @@ class TestFollowSwap:
 
     def test_a_face_half_out_of_the_frame_keeps_its_colours(self, known: Run, picture: Picture) -> None:
         image = picture("p001_studio")[:, 200:].copy()
-        region = replace_x(REGION, REGION.x - 200)
+        region = REGION._replace(x=REGION.x - 200)
         result = known(frame=image, region=np.float32(region), latent=_latent(1))
         swap = _swap(inswapper.known_twin())
         _compare(result, reference.swap(image, result["landmarks"], _latent(1), swap, 128, inswapper.known))
@@ -185,10 +185,6 @@ class TestFollowSwap:
         feeds = {"frame": picture("p001_studio"), "region": np.float32(REGION), "latent": _latent()}
         found, expected = load(model, runtime)(**feeds), known(**feeds)
         assert all(np.array_equal(found[name], value) for name, value in expected.items())
-
-
-def replace_x(region: Region, x: float) -> Region:
-    return region._replace(x=x)
 
 
 class TestTheModel:
