@@ -15,7 +15,11 @@ from realtime.graphs.coordinates import determinant, elements
 from realtime.types import Floats
 
 COARSE = 4.0
-"""Frame pixels per crop pixel from which four samples are averaged, as `vision.align.crop` halves the picture from there on."""
+"""Frame pixels per crop pixel from which four samples are averaged, as `vision.align.crop` halves the picture from there on.
+
+*Measured* under heavy grain, the mesh's jitter in frame pixels: at a pitch of 5, 2.1 against 3.3 with one sample and 1.9 with halving;
+at 8.4, 3.7 against 5.0 and 2.2.
+"""
 LETTERBOX_TAPS = 4
 """Samples per input pixel and axis. Exact at a quarter of the frame's size, 1280 to 320, and free of visible aliasing to a twelfth."""
 
