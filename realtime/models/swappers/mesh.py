@@ -29,7 +29,7 @@ CELLS: Final = 80
 """About how many grid cells the longer side of a face has."""
 HOLES: Final = tuple(
     (np.array(part, np.int32), np.float32(along), np.float32(across))
-    for part, along, across in ((indices.LEFT_EYE, 1.15, 1.6), (indices.RIGHT_EYE, 1.15, 1.6), (indices.INNER_LIPS, 1.0, 1.0))
+    for part, along, across in ((indices.LEFT_EYE, 1.1, 1.4), (indices.RIGHT_EYE, 1.1, 1.4), (indices.INNER_LIPS, 1.0, 1.0))
 )
 """Outlines left open and how much they are stretched: around the eyes so far that the frame's lashes show and no second ones."""
 TEXELS: Final = 1.25
@@ -107,7 +107,7 @@ class MeshSwapper:
         shade(image, points, self._mesh, source, self._history, shaded)
         self._attributes[:, 2:5], self._attributes[:, 5] = shaded.offset, shaded.alpha
         longer = max(area.width, area.height)
-        step = max(2, round(longer / CELLS))
+        step = max(1, round(longer / CELLS))
         grid = self._fitting_grid(area, step)
         draw_grid(points, self._attributes, self._topology.triangles, area.x, area.y, step, grid, 4.0 * step / longer, 3)
         pack_curve(shaded.curve, self._tones)

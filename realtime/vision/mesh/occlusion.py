@@ -9,6 +9,9 @@ import numpy as np
 from realtime.types import Array
 from realtime.vision.mesh.maths import kernel, neighbour_mean, ramp, spread
 
+HIGHLIGHT = np.float32(0.85)
+"""How much of a squared difference is forgiven where it is brighter and highlights are usual."""
+
 
 @kernel
 def hair_cover(links: Any, hairline: Array, likeness: Array, out: Array) -> None:
@@ -22,10 +25,11 @@ def hair_cover(links: Any, hairline: Array, likeness: Array, out: Array) -> None
 
 
 @kernel
-def surprise(links: Any, residual: Array, mean: Array, variance: Array, out: Array) -> None:
+def surprise(links: Any, shine: Array, residual: Array, mean: Array, variance: Array, out: Array) -> None:
     """How far each vertex's colour is from its own past, in standard deviations, smoothed over the mesh.
 
     Brows, lids and lips change colour when the landmarks shift a little: their contrast to the neighbours is added to the variance.
+    Where `shine` is 1 a brighter colour is most likely a highlight and counts for less.
     """
     count = len(out)
     grey, squares, near, near_squares = np.empty_like(out), np.empty_like(out), np.empty_like(out), np.empty_like(out)
@@ -36,7 +40,9 @@ def surprise(links: Any, residual: Array, mean: Array, variance: Array, out: Arr
     neighbour_mean(links, squares, near_squares)
     for v in range(count):
         contrast = max(near_squares[v] - near[v] * near[v], np.float32(0.0))
-        out[v] = np.sqrt(_distance(residual, mean, v) / (variance[v] + np.float32(30.0) + np.float32(0.6) * contrast))
+        brighter = residual[v, 0] + residual[v, 1] + residual[v, 2] > mean[v, 0] + mean[v, 1] + mean[v, 2]
+        doubt = np.float32(1.0) - (HIGHLIGHT * shine[v] if brighter else np.float32(0.0))
+        out[v] = np.sqrt(doubt * _distance(residual, mean, v) / (variance[v] + np.float32(30.0) + np.float32(0.6) * contrast))
     neighbour_mean(links, out, near)
     for v in range(count):
         out[v] = np.float32(0.4) * out[v] + np.float32(0.6) * near[v]
@@ -50,14 +56,14 @@ def _distance(residual: Array, mean: Array, v: int) -> Any:
 
 
 @kernel
-def update_occlusion(links: Any, hair: Array, residual: Array, history: Any) -> None:
+def update_occlusion(links: Any, shine: Array, hair: Array, residual: Array, history: Any) -> None:
     """Advance `history.hidden`, `history.mean` and `history.variance` by one frame. residual: (V, 3) levels beside the light fit.
 
     Hidden areas are closed and grown by one or two rings; they open slower than they close; only what is visible is learned.
     """
     count = len(hair)
     fresh, spare = np.empty(count, np.float32), np.empty(count, np.float32)
-    surprise(links, residual, history.mean, history.variance, fresh)
+    surprise(links, shine, residual, history.mean, history.variance, fresh)
     for v in range(count):
         fresh[v] = ramp(1.3, 2.3, fresh[v])
     spread(links, fresh, spare, 4)

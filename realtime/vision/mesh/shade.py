@@ -15,7 +15,7 @@ from realtime.vision.mesh.pose import RIGID, fit_pose
 from realtime.vision.mesh.sharpness import edge_blur
 from realtime.vision.mesh.topology import Links, Topology
 
-MIDDLE_SHARE = np.float32(0.6)
+MIDDLE_SHARE = np.float32(0.4)
 """How much of the target's mid-frequency shading (cheeks, eye sockets) is taken over."""
 BLUR_PACE = np.float32(0.1)
 """Share of a new frame in the running estimate of the camera's blur: hands and blinks must not show in it."""
@@ -34,6 +34,7 @@ class Mesh(NamedTuple):
     uv: Array
     skin: Array
     hairline: Array
+    shine: Array
     links: Links
     blur: Array
     rigid: Array
@@ -98,7 +99,7 @@ class Shaded(NamedTuple):
 
 def new_mesh(topology: Topology) -> Mesh:
     t = topology
-    return Mesh(t.xyz, t.normals, t.dome, t.uv, t.skin, t.hairline, t.links, t.blur, RIGID)
+    return Mesh(t.xyz, t.normals, t.dome, t.uv, t.skin, t.hairline, t.shine, t.links, t.blur, RIGID)
 
 
 def new_history(count: int) -> History:
@@ -246,7 +247,7 @@ def _occlude(mesh: Mesh, residual: Array, likeness: Array, history: History, fir
     hair = np.empty(len(likeness), np.float32)
     hair_cover(mesh.links, mesh.hairline, likeness, hair)
     if not first:
-        update_occlusion(mesh.links, hair, residual, history)
+        update_occlusion(mesh.links, mesh.shine, hair, residual, history)
         return
     history.age[0] = np.float32(1.0)
     _copy(residual, history.mean)

@@ -48,6 +48,8 @@ class Topology:
     """(V,) 0..1: where hair or a brim may cover the forehead and temples."""
     skin: Floats
     """(V,) 0..1: how surely the vertex shows plain skin; 0 on eyes, brows, lips."""
+    shine: Floats
+    """(V,) 0..1: the ridge of the nose, where highlights come and go."""
     blur: Floats
     """(V, V) Gaussian weights over the surface, corrected for vertex density; rows sum to one."""
     laplacian: Array
@@ -78,8 +80,9 @@ def build_topology(triangles: Array, uv: Array, xyz: Array) -> Topology:
         dome=away.astype(single),
         depth=depth.astype(single),
         feather=_feather(xyz, depth).astype(single),
-        hairline=np.clip(smoothstep(4.3, 5.5, xyz[:, 1]) + smoothstep(4.6, 5.6, np.abs(xyz[:, 0])), 0, 1).astype(single),
+        hairline=np.clip(smoothstep(4.3, 5.5, xyz[:, 1]) + smoothstep(4.8, 5.8, np.abs(xyz[:, 0])), 0, 1).astype(single),
         skin=_skin(xyz, depth).astype(single),
+        shine=smoothstep(1.5, 0.9, _distance(xyz, indices.NOSE_RIDGE)).astype(single),
         blur=_blur(xyz).astype(single),
         laplacian=np.diag(adjacent.sum(1).astype(float)) - adjacent + 0.05 * np.eye(len(xyz)),
     )
