@@ -146,10 +146,10 @@ class MeshSwapper:
     def _level(self, longer: int, softness: float) -> Array:
         """The smallest atlas level that is sharp enough for a face whose region is `longer` pixels and wants that much blur.
 
-        Texels w pixels wide, drawn bilinearly, blur by about w / 2 (standard deviation).
+        Texels w pixels wide, drawn bilinearly, blur by w / 2 to w / 2.5 (standard deviation).
         """
         assert self._atlas is not None
-        texel = np.hypot(1.0, 2.0 * softness)
+        texel = np.hypot(1.0, 2.5 * softness)
         sharp = [level for level in self._atlas.levels if len(level) >= TEXELS * longer / texel]
         return sharp[-1] if sharp else self._atlas.levels[0]
 

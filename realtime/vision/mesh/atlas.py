@@ -19,7 +19,7 @@ from realtime.vision.mesh.topology import Topology, smoothstep
 
 SIZE = 512
 """Side of the atlas in texels."""
-SMALLEST = 64
+SMALLEST = 30
 
 
 @dataclass(frozen=True)
