@@ -21,6 +21,7 @@ from realtime.errors import RealtimeError, UsageError
 COMMANDS = {
     "cameras": "list the cameras with their formats and rates",
     "models": "list, fetch or verify the models",
+    "engines": "compile the models for this machine (also: python build_engines.py)",
     "doctor": "check this machine and say how to mend what is missing",
     "demo": "swap a face in a moving picture, no camera needed, and measure it",
 }

@@ -38,12 +38,12 @@ def version() -> str:
 
 
 class OnnxRuntimeSession(BoundSession):
-    """One network with our arrays bound as its inputs and outputs."""
+    """One network with our arrays bound as its inputs and outputs. `label` is the precision for reports."""
 
-    def __init__(self, path: Path, *, threads: int = 1) -> None:
+    def __init__(self, path: Path, *, threads: int = 1, label: str = "fp32") -> None:
         ort = load()
         self._session = _open(ort, path, threads)
-        super().__init__("onnxruntime cpu fp32", _session_specs(self._session))
+        super().__init__(f"onnxruntime cpu {label}", _session_specs(self._session))
         self._binding = self._session.io_binding()
         for name, array in self._inputs.items():
             self._binding.bind_input(name, "cpu", 0, array.dtype, array.shape, array.ctypes.data)

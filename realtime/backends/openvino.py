@@ -18,6 +18,9 @@ from realtime.errors import BackendError
 _CONVERTER = "openvino.tools.ovc"
 """OpenVINO's model converter: importing it sends a usage event over the network, and we have no use for it."""
 
+BLOB = ".blob"
+"""Ends the names of exported networks."""
+
 
 def load() -> Any:
     """The `openvino` module, imported without its converter and so without telemetry. Raises BackendError when it is missing."""
@@ -36,13 +39,15 @@ def version() -> str:
 class OpenVinoSession(BoundSession):
     """One network in one infer request whose tensors are our arrays, so that a run neither allocates nor copies.
 
-    `cache` is a folder for compiled networks: it halves the start-up time from the second run on. None: compile anew.
+    `path` is an ONNX file, or a network that OpenVINO exported compiled (BLOB). `cache` is a folder for compiled networks: it halves the
+    start-up time from the second run on. None: compile anew. `label` is the precision for reports.
     """
 
-    def __init__(self, path: Path, *, threads: int = 1, cache: Path | None = None) -> None:
+    def __init__(self, path: Path, *, threads: int = 1, cache: Path | None = None, arithmetic: str = "f32", label: str = "fp32") -> None:
         ov = load()
-        compiled = _compile(ov, path, threads, cache)
-        super().__init__("openvino cpu fp32", SessionSpecs(_specs(compiled.inputs), _specs(compiled.outputs)))
+        options = cpu_options(threads, arithmetic)
+        compiled = _import(ov, path, options) if path.suffix == BLOB else _compile(ov, path, options, cache)
+        super().__init__(f"openvino cpu {label}", SessionSpecs(_specs(compiled.inputs), _specs(compiled.outputs)))
         self._request = compiled.create_infer_request()
         for index, array in enumerate(self._inputs.values()):
             self._request.set_input_tensor(index, ov.Tensor(array, shared_memory=True))
@@ -75,18 +80,29 @@ def _blocked(*names: str) -> Iterator[None]:
             del sys.modules[name]
 
 
-def _compile(ov: Any, path: Path, threads: int, cache: Path | None) -> Any:
-    options = {
+def cpu_options(threads: int, arithmetic: str = "f32") -> dict[str, object]:
+    """How the networks run on a processor. `arithmetic`: f32, or bf16 or f16 where the processor has it."""
+    return {
         "PERFORMANCE_HINT": "LATENCY",
         "INFERENCE_NUM_THREADS": threads,
         # The default is bfloat16 where the processor has it: 8 significant bits, too few for coordinates of up to 192 pixels.
-        "INFERENCE_PRECISION_HINT": "f32",
+        "INFERENCE_PRECISION_HINT": arithmetic,
     }
+
+
+def _import(ov: Any, path: Path, options: dict[str, object]) -> Any:
+    try:
+        return ov.Core().import_model(path.read_bytes(), "CPU", options)
+    except (OSError, RuntimeError) as error:
+        raise BackendError(f"OpenVINO cannot load {path.name}: {_first_line(error)}.") from error
+
+
+def _compile(ov: Any, path: Path, options: dict[str, object], cache: Path | None) -> Any:
     try:
         # Our own copy of the bytes: a memory-mapped file could not be replaced on Windows while it is in use.
         core = ov.Core()
         core.set_property({"ENABLE_MMAP": False})
-        return _compile_cached(core, path, options, cache) or core.compile_model(_fixed(core.read_model(path)), "CPU", options)
+        return _compile_cached(core, path, options, cache) or core.compile_model(fixed(core.read_model(path)), "CPU", options)
     except RuntimeError as error:
         raise BackendError(f"OpenVINO cannot load {path.name}: {_first_line(error)}.") from error
 
@@ -111,7 +127,7 @@ def _writable(folder: Path) -> bool:
     return os.access(folder, os.W_OK)
 
 
-def _fixed(model: Any) -> Any:
+def fixed(model: Any) -> Any:
     """The model with an open batch size set to one; any other open size is the caller's to fix in the file."""
     if not model.is_dynamic():
         return model

@@ -31,6 +31,20 @@ def open_session(path: Path, backend: str = AUTO, *, threads: int = 1, cache: Pa
     raise BackendError(" ".join(reasons))
 
 
+def open_engine(path: Path, backend: str, precision: str, arithmetic: str, *, threads: int = 1) -> Session:
+    """Load an engine that was built for this machine. Raises BackendError, also for a backend that runs no engines on a processor."""
+    if backend == "openvino":
+        from realtime.backends.openvino import OpenVinoSession
+
+        # What is not quantised in an int8 network is computed in fp32.
+        return OpenVinoSession(path, threads=threads, arithmetic="f32" if arithmetic == "int8" else arithmetic, label=precision)
+    if backend == "onnxruntime":
+        from realtime.backends.onnxruntime import OnnxRuntimeSession
+
+        return OnnxRuntimeSession(path, threads=threads, label=precision)
+    raise BackendError(f"Engines for {backend} cannot be run by this version: choose another --backend.")
+
+
 @dataclass(frozen=True, slots=True)
 class BackendStatus:
     name: str

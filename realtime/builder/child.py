@@ -1,0 +1,166 @@
+"""What runs in the builder's child processes: `python -m realtime.builder.child REQUEST RESULT`."""
+
+from __future__ import annotations
+
+import dataclasses
+
+# Imports inside the tasks: a child needs what its task needs, and pictures bring along a compiler.
+import errno
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from realtime.backends.base import Session, TensorSpec
+from realtime.backends.select import open_engine, open_session
+from realtime.builder import gate, manifest
+from realtime.builder.gate import Limit
+from realtime.builder.targets.base import target
+from realtime.errors import RealtimeError
+from realtime.types import Array
+
+if TYPE_CHECKING:
+    from realtime.builder.roles import Results
+
+Value = dict[str, Any]
+
+
+def probe(target_name: str) -> Value:
+    """Whether the library of a target is there and its engines can run here."""
+    there = target(target_name)
+    return {"version": there.version(), "device_problem": there.device_problem()}
+
+
+def record(onnx: str, role: str, scene_file: str, samples: str, reference: str) -> Value:
+    """Check the model and run it as it is on ONNX Runtime: what it is fed, for calibration, and what it finds, for the gate."""
+    from realtime.builder import scenes
+    from realtime.builder.roles import ROLES, Recording
+    from realtime.builder.source import check
+
+    check(Path(onnx))
+    with Recording(open_session(Path(onnx), "onnxruntime")) as session:
+        found = ROLES[role].observe(session, scenes.load(Path(scene_file)))
+        specs = session.specs
+    _save_samples(session.taken, Path(samples))
+    _save_results(found, Path(reference))
+    return {
+        "onnx_sha256": manifest.sha256_of(Path(onnx)),
+        "inputs": [_port(spec) for spec in specs.inputs],
+        "outputs": [_port(spec) for spec in specs.outputs],
+    }
+
+
+def make(onnx: str, form: str, samples: str, output: str) -> Value:
+    """Write the file of a form: fp16, int8 or int8-u8."""
+    from realtime.builder import prepare
+
+    taken = _load_samples(Path(samples))
+    notes: list[str] = []
+    if form == "fp16":
+        hot = prepare.fp16(Path(onnx), Path(output), taken)
+        notes = [f"kept in fp32 for their range: {', '.join(hot)}"] if hot else []
+    else:
+        prepare.int8(Path(onnx), Path(output), taken, unsigned=form == "int8-u8")
+    return {"notes": notes}
+
+
+def build(target_name: str, onnx: str, precision: str, output: str, sm: Sequence[int]) -> Value:
+    """Compile one engine."""
+    built = target(target_name).build(Path(onnx), precision, Path(output), sm)
+    path = Path(output)
+    return {**dataclasses.asdict(built), "sha256": manifest.sha256_of(path), "bytes": path.stat().st_size}
+
+
+def judge(
+    engine: str, backend: str, precision: str, arithmetic: str, role: str, limits: Sequence[Sequence[Any]], scene_file: str, reference: str
+) -> Value:
+    """Run an engine on the scenes and compare it with the original."""
+    from realtime.builder import scenes
+    from realtime.builder.roles import ROLES
+
+    with open_engine(Path(engine), backend, precision, arithmetic) as session:
+        found = ROLES[role].observe(session, scenes.load(Path(scene_file)))
+        figures = ROLES[role].compare(_load_results(Path(reference)), found)
+        ms = gate.time_sessions([session])[0]
+    return dataclasses.asdict(gate.judge(figures, [Limit(*limit) for limit in limits], ms))
+
+
+def race(engines: Sequence[Sequence[str]]) -> Value:
+    """Time engines in turns. Each is given by the arguments of `open_engine`."""
+    with ExitStack() as opened:
+        sessions = [opened.enter_context(open_engine(Path(path), *rest)) for path, *rest in engines]
+        for session in sessions:
+            _fill(session)
+        return {"ms": gate.time_sessions(sessions)}
+
+
+TASKS: Mapping[str, Callable[..., Value]] = MappingProxyType(
+    {"probe": probe, "record": record, "make": make, "build": build, "judge": judge, "race": race}
+)
+
+
+def main(request: Path, result: Path) -> int:
+    asked = json.loads(request.read_text(encoding="utf-8"))
+    try:
+        answer: Value = {"value": TASKS[asked["task"]](**asked["arguments"])}
+    except Exception as error:  # whatever a vendor's library raises becomes one row of the table
+        answer = {"error": _sentence(error)}
+    temporary = result.with_suffix(".tmp")
+    temporary.write_text(json.dumps(answer), encoding="utf-8")
+    temporary.replace(result)
+    return 0
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, RealtimeError):
+        return str(error)
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return "The disk is full: free some space and run the builder again."
+    if isinstance(error, MemoryError):
+        return "There is not enough memory: close other programs and run the builder again."
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0].rstrip('.') if lines else 'no reason given'}."
+
+
+def _fill(session: Session) -> None:
+    """Values that are not denormal, infinite or all zero: those would be slower or faster than pictures."""
+    random = np.random.default_rng(1)
+    for array in session.inputs.values():
+        np.copyto(array, random.uniform(0, 1, array.shape), casting="unsafe")
+
+
+def _port(spec: TensorSpec) -> Value:
+    return {"name": spec.name, "shape": list(spec.shape), "dtype": spec.dtype.name}
+
+
+def _save_samples(samples: Sequence[Mapping[str, Array]], path: Path) -> None:
+    """Names of inputs may hold any character, file names may not: they are numbered."""
+    names = list(samples[0]) if samples else []
+    arrays: dict[str, Any] = {f"input_{index}": np.stack([sample[name] for sample in samples]) for index, name in enumerate(names)}
+    np.savez(path, names=np.array(names, np.str_), **arrays)
+
+
+def _load_samples(path: Path) -> list[dict[str, Array]]:
+    with np.load(path, allow_pickle=False) as file:
+        columns = {str(name): file[f"input_{index}"] for index, name in enumerate(file["names"])}
+    count = len(next(iter(columns.values()))) if columns else 0
+    return [{name: column[index] for name, column in columns.items()} for index in range(count)]
+
+
+def _save_results(results: Results, path: Path) -> None:
+    arrays: dict[str, Any] = {f"result_{index}": value for index, value in enumerate(results)}
+    np.savez(path, **arrays)
+
+
+def _load_results(path: Path) -> Results:
+    with np.load(path, allow_pickle=False) as file:
+        return [file[f"result_{index}"] for index in range(len(file.files))]
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(Path(sys.argv[1]), Path(sys.argv[2])))

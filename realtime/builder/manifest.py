@@ -1,0 +1,140 @@
+"""`<model>.json` beside its engines: what they were made of, with what, for which machine, and how good they are.
+
+The only thing that the builder and a live run share. Reading it imports no inference library unless there is an engine of that library.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from realtime.builder.machine import processor
+from realtime.errors import BackendError
+
+FORMAT = 1
+PARTIAL = ".partial-"
+"""Begins the names of what is being made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One engine."""
+
+    target: str
+    precision: str
+    arithmetic: str
+    file: str
+    """Name within the folder of the manifest."""
+    sha256: str
+    bytes: int
+    onnx_sha256: str
+    library: str
+    version: str
+    device: Mapping[str, Any]
+    inputs: Sequence[Mapping[str, Any]]
+    outputs: Sequence[Mapping[str, Any]]
+    gate: Mapping[str, Any]
+    """A `gate.Judgement`: verdict, figures, limits, ms, reason."""
+    build_seconds: float
+    built_at: str
+    chosen: bool
+    """The fastest that passed the gate for this target."""
+    tried: Sequence[str]
+    """The precisions that it was chosen among."""
+    notes: Sequence[str] = field(default_factory=tuple)
+
+    @property
+    def ms(self) -> float:
+        value = self.gate.get("ms")
+        return float(value) if value else float("inf")
+
+
+def rebuild_command(model: str) -> str:
+    return f"python build_engines.py --models {model}"
+
+
+def path_of(folder: Path, model: str) -> Path:
+    return folder / f"{model}.json"
+
+
+def read(folder: Path, model: str) -> list[Entry]:
+    """The engines of a model; none without a manifest. Raises BackendError for a manifest that makes no sense."""
+    path = path_of(folder, model)
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["format"] != FORMAT:
+            raise ValueError(f"format {content['format']}")
+        return [Entry(**entry) for entry in content["engines"]]
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BackendError(f"The manifest {path.name} makes no sense ({error}): run `{rebuild_command(model)} --force`.") from error
+
+
+def write(folder: Path, model: str, entries: Iterable[Entry]) -> None:
+    """Replace the manifest at once, then remove engine files of the model that it no longer names."""
+    rows = list(entries)
+    content = {"format": FORMAT, "model": model, "engines": [dataclasses.asdict(entry) for entry in rows]}
+    temporary = folder / f"{PARTIAL}{os.getpid()}-{model}.json"
+    try:
+        with temporary.open("w", encoding="utf-8") as file:
+            json.dump(content, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path_of(folder, model))
+    finally:
+        temporary.unlink(missing_ok=True)
+    named = {entry.file for entry in rows}
+    ours = re.compile(rf"{re.escape(model)}\.[\w-]+\.(fp32|fp16|int8)\.[0-9a-f]{{8}}\.\w+")
+    for old in folder.iterdir():
+        if ours.fullmatch(old.name) and old.name not in named:
+            old.unlink(missing_ok=True)
+
+
+def file_name(model: str, target: str, precision: str, sha256: str, suffix: str) -> str:
+    """With part of the hash: a new engine never replaces the file that the old manifest speaks of."""
+    return f"{model}.{target}.{precision}.{sha256[:8]}{suffix}"
+
+
+def problem(entry: Entry, folder: Path, onnx_sha256: str, version: str | None, device: Mapping[str, Any]) -> str:
+    """What keeps the engine from being used, as half a sentence; empty when it fits. `version` None: not looked at."""
+    if entry.onnx_sha256 != onnx_sha256:
+        return "was made of another version of the model"
+    if version is not None and entry.version != version:
+        return f"was built with {entry.library} {entry.version} and this is {version}"
+    for what, value in device.items():
+        if entry.device.get(what) != value:
+            return f"was built for the {what} {entry.device.get(what)} and this is {value}"
+    path = folder / entry.file
+    if not path.is_file():
+        return "is missing"
+    if path.stat().st_size != entry.bytes or sha256_of(path) != entry.sha256:
+        return "was altered or is incomplete"
+    return ""
+
+
+def find(folder: Path, model: str, onnx: Path, versions: Mapping[str, str]) -> Entry | None:
+    """The fastest engine for a processor that was chosen for one of the targets in `versions` (target -> version of its library here).
+
+    None when none was built. Raises BackendError, one sentence with the command that rebuilds, when one was and does not fit any more.
+    """
+    rows = [entry for entry in read(folder, model) if entry.chosen and entry.target in versions]
+    if not rows:
+        return None
+    entry = min(rows, key=lambda row: row.ms)
+    wrong = problem(entry, folder, sha256_of(onnx), versions[entry.target], {"processor": processor()})
+    if wrong:
+        raise BackendError(f"The engine {entry.file} {wrong}: run `{rebuild_command(model)}`.")
+    return entry
+
+
+def sha256_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

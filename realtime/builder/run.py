@@ -1,0 +1,141 @@
+"""The whole of a build: what has to be made, in which order, and what becomes of it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from realtime.builder import manifest
+from realtime.builder.jobs import Job, Outcome, run_jobs, value_of
+from realtime.builder.model import Progress, Row, State, Workshop, build_model, failed
+from realtime.builder.recipes import Network
+from realtime.builder.targets.base import TARGETS
+from realtime.errors import BackendError, RealtimeError
+from realtime.models.lock import locked
+
+AUTO = "auto"
+_PROBE = 120.0
+"""Seconds for a library to be imported: TensorRT's are hundreds of megabytes."""
+_WAIT = 3600.0
+
+WriteScenes = Callable[[Path], None]
+"""Writes the scenes (`scenes.save`) to a file. Raises UsageError when there are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    networks: tuple[Network, ...]
+    target: str = AUTO
+    precision: str = AUTO
+    sm: tuple[int, ...] = ()
+    jobs: int = 1
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Available:
+    """A target whose library is there."""
+
+    version: str
+    device_problem: str
+    """Empty: its engines run here."""
+
+
+def build(plan: Plan, folder: Path, write_scenes: WriteScenes, progress: Progress = lambda text, done, total: None) -> list[Row]:
+    """Build what the plan names into `folder`; a row for each candidate, and one for a model that failed altogether.
+
+    Raises RealtimeError for what concerns all models. However it ends, nothing half-made stays in the folder, and no child lives on.
+    """
+    with _alone(folder, progress) as work:
+        targets = available(plan.target, work)
+        shop = Workshop(folder, work, targets, plan.sm, plan.jobs, plan.force, progress)
+        done: list[Row] = []
+        for index, network in enumerate(plan.networks):
+            shop.place = (index, len(plan.networks))
+            done += _one(shop, network, precisions(plan, network), write_scenes)
+        progress("engines ready", len(plan.networks), len(plan.networks))
+        return done
+
+
+def planned(plan: Plan) -> list[Row]:
+    """What `build` would try, without looking at what is there."""
+    targets = list(TARGETS) if plan.target == AUTO else [plan.target]
+    return [Row(n.name, t, p, State.PLANNED) for n in plan.networks for t in targets for p in precisions(plan, n)]
+
+
+def precisions(plan: Plan, network: Network) -> tuple[str, ...]:
+    return network.recipe.precisions if plan.precision == AUTO else (plan.precision,)
+
+
+def available(wanted: str, work: Path) -> dict[str, Available]:
+    """The targets to build for; `auto`: those whose library is there and whose engines can run here. Raises BackendError when none."""
+    names = list(TARGETS) if wanted == AUTO else [wanted]
+    jobs = [Job(name, "probe", {"target_name": name}, _PROBE) for name in names]
+    probed = dict(zip(names, run_jobs(jobs, work, at_once=len(jobs)), strict=True))
+    if wanted != AUTO:
+        value_of(probed[wanted])
+    found = {name: _available(outcome) for name, outcome in probed.items() if outcome.value is not None}
+    if wanted == AUTO:
+        found = {name: each for name, each in found.items() if not each.device_problem}
+    if not found:
+        raise BackendError(f"No library to build engines with was found: {probed[names[-1]].error}")
+    return found
+
+
+def _available(outcome: Outcome) -> Available:
+    value = value_of(outcome)
+    return Available(value["version"], value["device_problem"])
+
+
+def _one(shop: Workshop, network: Network, wanted: Sequence[str], write_scenes: WriteScenes) -> list[Row]:
+    """One model; what goes wrong with it becomes a row."""
+    try:
+        rows = shop.up_to_date(network, wanted)
+        if rows is not None:
+            return rows
+        if not shop.scene_file.is_file():
+            shop.say("finding faces to calibrate with")
+            write_scenes(shop.scene_file)
+        return build_model(shop, network, wanted)
+    except BackendError as error:
+        return [failed(network, str(error))]
+
+
+@contextmanager
+def _alone(folder: Path, progress: Progress) -> Iterator[Path]:
+    """A folder to work in, which vanishes; no other builder uses `folder` meanwhile."""
+    work = folder / f"{manifest.PARTIAL}{os.getpid()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with locked(folder / ".lock", _WAIT, lambda: progress("waiting for another builder to end", 0, 0)):
+            _clear(folder)
+            work.mkdir()
+            try:
+                yield work
+            finally:
+                shutil.rmtree(work, ignore_errors=True)
+    except TimeoutError as error:
+        raise BackendError(f"Another builder has been working in {folder} for an hour: end it.") from error
+    except OSError as error:
+        if isinstance(error, RealtimeError):
+            raise
+        if error.errno == errno.ENOSPC:
+            raise BackendError(f"The disk is full: free some space in {folder} and run the builder again.") from error
+        raise BackendError(f"{folder} cannot be written ({error.strerror or error}): name another folder with --engines.") from error
+
+
+def _clear(folder: Path) -> None:
+    """What builders that died left behind: whoever holds the lock is the only one that lives."""
+    for leftover in folder.glob(f"{manifest.PARTIAL}*"):
+        shutil.rmtree(leftover, ignore_errors=True) if leftover.is_dir() else leftover.unlink(missing_ok=True)
+
+
+def unfinished(rows: Sequence[Row]) -> list[str]:
+    """Models without an engine for one of the targets."""
+    good = {(row.model, row.target) for row in rows if row.state in (State.CHOSEN, State.PENDING, State.PLANNED)}
+    return list(dict.fromkeys(row.model for row in rows if (row.model, row.target) not in good))

@@ -1,0 +1,1 @@
+"""What engines are built for. One module each; `TARGETS` of `base` names them."""

@@ -1,0 +1,49 @@
+"""ONNX Runtime: the graph as its optimiser leaves it, for this processor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from realtime.backends.onnxruntime import load, version
+from realtime.builder.machine import processor
+from realtime.builder.targets.base import Built
+from realtime.errors import BackendError
+
+_ERRORS_ONLY = 3
+
+
+class OnnxRuntimeTarget:
+    SUFFIX = ".onnx"
+    UNSIGNED_INT8 = True
+
+    def version(self) -> str:
+        return version()
+
+    def device_problem(self) -> str:
+        return ""
+
+    def needs(self, precision: str) -> str:
+        return precision
+
+    def build(self, source: Path, precision: str, engine: Path, sm: Sequence[int]) -> Built:
+        ort = load()
+        options = ort.SessionOptions()
+        options.log_severity_level = _ERRORS_ONLY
+        options.optimized_model_filepath = str(engine)
+        # Without the layout that suits this processor alone, which a second optimisation at load adds anyway and a file cannot always hold.
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+        try:
+            ort.InferenceSession(str(source), options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # the runtime's exceptions share no base but Exception
+            raise BackendError(f"ONNX Runtime cannot build it: {_first_line(error)}.") from error
+        arithmetic = {"fp32": "f32", "fp16": "f16"}.get(precision, precision)
+        return Built("onnxruntime", version(), arithmetic, {"processor": processor()})
+
+
+def make(library: str) -> OnnxRuntimeTarget:
+    return OnnxRuntimeTarget()
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")

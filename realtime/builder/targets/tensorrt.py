@@ -1,0 +1,130 @@
+"""TensorRT and TensorRT-RTX through one path: what a library can do is asked of it, never concluded from its name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from realtime.builder.machine import Gpu, gpu
+from realtime.builder.targets.base import Built
+from realtime.errors import BackendError
+
+DEFAULT_SM = (75, 86, 89, 120)
+"""Turing, Ampere, Ada and Blackwell for desktops: what is built for where no GPU says otherwise."""
+_HINTS = {"tensorrt": "pip install tensorrt", "tensorrt_rtx": "pip install 'realtime-faceswap[nvidia]'"}
+
+
+class TensorRtTarget:
+    SUFFIX = ".engine"
+    UNSIGNED_INT8 = False
+
+    def __init__(self, library: str) -> None:
+        self._library = library
+
+    def version(self) -> str:
+        return str(self._load().__version__)
+
+    def device_problem(self) -> str:
+        return "this version runs no TensorRT engines yet" if gpu() else "no GPU"
+
+    def needs(self, precision: str) -> str:
+        return precision
+
+    def build(self, source: Path, precision: str, engine: Path, sm: Sequence[int]) -> Built:
+        trt, device = self._load(), gpu()
+        ahead = hasattr(trt, "ComputeCapability")
+        if not ahead and device is None:
+            raise BackendError(f"{self._library} builds on the GPU itself and there is none here: build on the machine that has it.")
+        logger = _logger(trt)
+        builder = trt.Builder(logger)
+        network = builder.create_network(_flags(trt))
+        _parse(trt, network, logger, source)
+        config = builder.create_builder_config()
+        profile = _fixed_profile(builder, network)
+        if profile is not None:
+            config.add_optimization_profile(profile)
+        capabilities = _aim(trt, config, sm, device) if ahead else [device.sm if device else 0]
+        if hasattr(config, "create_timing_cache") and device is not None:
+            config.set_timing_cache(config.create_timing_cache(b""), False)
+        made = builder.build_serialized_network(network, config)
+        if made is None:
+            raise BackendError(f"{self._library} cannot build it: {logger.last or 'it gave no reason'}.")
+        engine.write_bytes(memoryview(made))
+        made_for = {"compute_capabilities": capabilities, "driver": device.driver if device else None}
+        return Built(self._library, self.version(), {"fp32": "f32", "fp16": "f16"}.get(precision, precision), made_for)
+
+    def _load(self) -> Any:
+        try:
+            return import_module(self._library)
+        except (ImportError, OSError) as error:
+            raise BackendError(f"{self._library} cannot be loaded ({error}): install it with `{_HINTS[self._library]}`.") from error
+
+
+def make(library: str) -> TensorRtTarget:
+    return TensorRtTarget(library)
+
+
+def _logger(trt: Any) -> Any:
+    """Keeps the last error instead of printing it."""
+
+    class Logger(trt.ILogger):  # type: ignore[misc]
+        def __init__(self) -> None:
+            trt.ILogger.__init__(self)
+            self.last = ""
+
+        def log(self, severity: Any, message: str) -> None:
+            if severity in (trt.ILogger.Severity.ERROR, trt.ILogger.Severity.INTERNAL_ERROR):
+                self.last = message.strip().rstrip(".")
+
+    return Logger()
+
+
+def _flags(trt: Any) -> int:
+    """Types come from the graph. Newer versions know nothing else and may drop the flag."""
+    flags = trt.NetworkDefinitionCreationFlag
+    return 1 << int(flags.STRONGLY_TYPED) if hasattr(flags, "STRONGLY_TYPED") else 0
+
+
+def _parse(trt: Any, network: Any, logger: Any, source: Path) -> None:
+    parser = trt.OnnxParser(network, logger)
+    if parser.parse_from_file(str(source)):
+        return
+    errors = [parser.get_error(index) for index in range(parser.num_errors)]
+    operators = sorted({_operator(error) for error in errors} - {""})
+    reason = errors[0].desc().strip().rstrip(".") if errors else logger.last
+    named = f"it does not support {', '.join(operators)} ({reason})" if operators else reason
+    raise BackendError(f"The network cannot be built: {named}.")
+
+
+def _operator(error: Any) -> str:
+    """The operator an error is about, where the version tells."""
+    return str(error.node_operator()) if hasattr(error, "node_operator") else ""
+
+
+def _fixed_profile(builder: Any, network: Any) -> Any:
+    """A profile with an open batch set to one; None when nothing is open."""
+    ports = [network.get_input(index) for index in range(network.num_inputs)]
+    opened = [port for port in ports if -1 in tuple(port.shape)]
+    if not opened:
+        return None
+    profile = builder.create_optimization_profile()
+    for port in opened:
+        shape = tuple(1 if size == -1 else size for size in port.shape)
+        profile.set_shape(port.name, shape, shape, shape)
+    return profile
+
+
+def _aim(trt: Any, config: Any, sm: Sequence[int], device: Gpu | None) -> list[int]:
+    """Build for the named compute capabilities, else for the GPU that is here, else for the usual ones."""
+    wanted = list(sm) or ([device.sm] if device else list(DEFAULT_SM))
+    known = trt.ComputeCapability.__members__ if hasattr(trt.ComputeCapability, "__members__") else vars(trt.ComputeCapability)
+    unknown = [number for number in wanted if f"SM{number}" not in known]
+    if unknown:
+        offered = ", ".join(name.removeprefix("SM") for name in known if name.startswith("SM"))
+        raise BackendError(f"Compute capability {unknown[0]} is not among those it builds for: {offered}.")
+    config.num_compute_capabilities = len(wanted)
+    for index, number in enumerate(wanted):
+        config.set_compute_capability(getattr(trt.ComputeCapability, f"SM{number}"), index)
+    return wanted

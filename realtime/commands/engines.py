@@ -1,0 +1,163 @@
+"""`python build_engines.py`, or `python -m realtime engines`: compile the models for this machine."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from realtime.commands.output import Parser, console, megabytes, milliseconds, notify, program
+from realtime.commands.progress import FetchBar
+from realtime.errors import UsageError
+
+if TYPE_CHECKING:
+    from realtime.builder.model import Row
+    from realtime.builder.recipes import Recipes
+    from realtime.builder.run import Plan, WriteScenes
+    from realtime.models.store import ModelStore
+
+TARGETS = ("auto", "tensorrt", "tensorrt-rtx", "openvino", "onnxruntime")
+PRECISIONS = ("auto", "fp32", "fp16", "int8")
+STYLES = {"chosen": "green", "pending": "yellow", "failed": "bold red", "not good enough": "red", "not built": "dim", "slower": "dim"}
+
+
+def main(argv: Sequence[str]) -> int:
+    values = parser().parse(argv)
+    from realtime.builder import recipes, run
+    from realtime.storage import engines_folder, model_store
+
+    folder = Path(values.engines) if values.engines else engines_folder()
+    book = recipes.read(engines_folder() / "recipes.toml")
+    names = values.models or book.models
+    recipes.check_names(names)
+    store = model_store()
+    if values.dry_run:
+        rows = run.planned(_plan(values, book, names, store))
+    else:
+        _fetch(store, names)
+        rows = _build(_plan(values, book, names, store), folder, scenes_from(store, values.calibration))
+    if values.json:
+        _write_json(Path(values.json), rows)
+    show(rows, folder)
+    missing = run.unfinished(rows)
+    if missing:
+        notify(f"no engine for {', '.join(missing)}: the table says why; the live swap uses the models as they are")
+    return 1 if missing else 0
+
+
+def parser() -> Parser:
+    own = program() if "build_engines" not in sys.argv[0] else "python build_engines.py"
+    made = Parser(
+        "engines",
+        usage=f"{own if own.endswith('.py') else own + ' engines'} [--models NAME ...] [--target NAME] [--precision NAME] [options]",
+        description="Compile the models for this machine. Each is tried at several precisions, compared with the original on pictures of\n"
+        "faces, and timed; the fastest that is good enough is kept and used by the next run. Ends with 1 when a model got no engine.",
+    )
+    made.add_argument("--models", nargs="+", metavar="NAME", help="by name, or .onnx files of your own [those of recipes.toml]")
+    made.add_argument("--target", choices=TARGETS, default="auto", metavar="NAME", help=f"{', '.join(TARGETS)} [auto: all that run here]")
+    made.add_argument("--precision", choices=PRECISIONS, default="auto", metavar="NAME", help=f"{', '.join(PRECISIONS)} [auto: the best]")
+    made.add_argument("--sm", type=_capabilities, default=(), metavar="LIST", help="compute capabilities, e.g. 75,86,89,120 [this GPU's]")
+    made.add_argument("--calibration", metavar="PATH", help="folder of photos, or a video, of faces like yours [the bundled people]")
+    made.add_argument("--jobs", type=_count, default=1, metavar="N", help="builds at the same time [1]")
+    made.add_argument("--force", action="store_true", help="build also what is up to date")
+    made.add_argument("--dry-run", action="store_true", help="only show what would be built")
+    made.add_argument("--json", metavar="FILE", help="write the table there too")
+    made.add_argument("--engines", metavar="DIR", help="put engines there [engines/ of the checkout, else the user's data folder]")
+    made.add_common()
+    return made
+
+
+def scenes_from(store: ModelStore, calibration: str | None) -> WriteScenes:
+    """Finds the faces with the fp32 networks, when it is called."""
+
+    def write(path: Path) -> None:
+        from realtime.backends.select import open_session
+        from realtime.builder import scenes
+        from realtime.models.detectors.yunet import YuNet
+        from realtime.models.landmarks.mesh import MeshLandmarker
+
+        store.ensure(("yunet_320", "mesh"))
+        bundled = Path(__file__).parents[1] / "assets"
+        with ExitStack() as opened:
+            detector, mesh = (opened.enter_context(open_session(store.path(name), "onnxruntime")) for name in ("yunet_320", "mesh"))
+            source = Path(calibration) if calibration else None
+            found = scenes.gather(source, bundled, YuNet(detector, thorough=True), MeshLandmarker(mesh))
+        scenes.save(found, path)
+
+    return write
+
+
+def show(rows: Sequence[Row], folder: Path) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for title in ("model", "target", "precision", "state", "ms", "quality", "size", "build s"):
+        table.add_column(title, no_wrap=title != "quality")
+    table.add_column("why", overflow="fold")
+    for row in rows:
+        state = Text(row.state, STYLES.get(row.state, ""))
+        quality = " ".join(f"{name} {value:.4g}" for name, value in row.figures.items())
+        size = megabytes(row.bytes) if row.bytes else "-"
+        ms = f"{row.ms:.2f}" if row.ms else "-"
+        table.add_row(row.model, row.target, row.precision, state, ms, quality, size, milliseconds(row.build_seconds), Text(row.reason))
+    out = console()
+    out.print(table)
+    out.print(f"in {folder}", markup=False)
+
+
+def _plan(values: argparse.Namespace, book: Recipes, names: Sequence[str], store: ModelStore) -> Plan:
+    from realtime.builder import recipes, run
+
+    paths = {name: store.folder / f"{name}.onnx" for name in names if not name.endswith(".onnx")}
+    networks = recipes.networks(names, book, paths)
+    force = values.force or values.calibration is not None
+    return run.Plan(networks, values.target, values.precision, values.sm, values.jobs, force)
+
+
+def _fetch(store: ModelStore, names: Sequence[str]) -> None:
+    with FetchBar() as bar:
+        store.ensure([name for name in names if not name.endswith(".onnx")], bar)
+
+
+def _build(plan: Plan, folder: Path, scenes: WriteScenes) -> list[Row]:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from realtime.builder.run import build
+
+    out = console(stderr=True)
+    if not out.is_terminal:
+        return build(plan, folder, scenes, lambda text, done, total: notify(text))
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=out, transient=True) as bar:
+        task = bar.add_task("looking for libraries", total=len(plan.networks))
+
+        def progress(text: str, done: int, total: int) -> None:
+            bar.update(task, description=text, completed=done, total=total or None)
+
+        return build(plan, folder, scenes, progress)
+
+
+def _write_json(path: Path, rows: Sequence[Row]) -> None:
+    try:
+        path.write_text(json.dumps({"engines": [dataclasses.asdict(row) for row in rows]}, indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}; choose a folder you may write to") from error
+
+
+def _capabilities(text: str) -> tuple[int, ...]:
+    numbers = text.replace(".", "").split(",")
+    if not all(number.strip().isdigit() for number in numbers):
+        raise argparse.ArgumentTypeError(f"'{text}' is no list of compute capabilities like 75,86,89,120")
+    return tuple(int(number) for number in numbers)
+
+
+def _count(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of at least 1")
+    return int(text)

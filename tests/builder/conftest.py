@@ -1,0 +1,44 @@
+"""Scenes without models, and a small network of a swap's kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from realtime.builder.recipes import Network, Recipe
+from realtime.builder.run import WriteScenes
+from realtime.builder.scenes import Scene, save
+from realtime.types import Region
+from realtime.vision.align import ARCFACE_112
+from tests.twins.inswapper import random_twin
+
+
+@pytest.fixture(scope="session")
+def scenes() -> list[Scene]:
+    """Smooth random pictures of 256 pixels, each with a "face" of 112."""
+    random = np.random.default_rng(3)
+    found = []
+    for _ in range(3):
+        coarse = random.integers(0, 256, (8, 8, 3), np.uint8)
+        image = np.ascontiguousarray(np.kron(coarse, np.ones((32, 32, 1), np.uint8)))
+        found.append(Scene(image, Region(128, 128, 160, 0), ARCFACE_112 + np.float32(60)))
+    return found
+
+
+@pytest.fixture
+def write_scenes(scenes: list[Scene]) -> WriteScenes:
+    return lambda path: save(scenes, path)
+
+
+@pytest.fixture
+def twin(tmp_path: Path) -> Path:
+    path = tmp_path / "twin.onnx"
+    onnx.save(random_twin(64, 16), path)
+    return path
+
+
+def network(path: Path, *precisions: str, **gate: float) -> Network:
+    return Network(path.stem, path, "network", Recipe(precisions or ("fp32", "int8"), gate))
