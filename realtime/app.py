@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -17,9 +17,10 @@ from typing import Any, cast
 import cv2
 
 from realtime.backends.base import Session
-from realtime.backends.select import open_session
+from realtime.backends.select import AUTO, describe, open_engine, open_session
+from realtime.builder import manifest
 from realtime.config import Settings
-from realtime.errors import SinkError, UsageError
+from realtime.errors import BackendError, SinkError, UsageError
 from realtime.models.base import Detector, Identity, Landmarker, Recogniser, Swapper
 from realtime.models.detectors.yunet import YuNet
 from realtime.models.landmarks.mesh import MeshLandmarker
@@ -41,7 +42,7 @@ from realtime.sinks.window import WindowSink
 from realtime.sources.base import SourceInfo
 from realtime.sources.select import open_input
 from realtime.sources.transform import Transformed
-from realtime.storage import model_store
+from realtime.storage import engines_folder, model_store
 from realtime.tracking import Tracker, TrackerSettings
 from realtime.trust.badge import Badge
 from realtime.trust.watermark import Marker
@@ -82,14 +83,14 @@ def needed(settings: Settings) -> tuple[str, ...]:
     return (profile.detector, MESH, *((SFACE,) if profile.identify else ()))
 
 
-def load_models(settings: Settings, models: ModelStore, cleanup: ExitStack) -> Models:
+def load_models(settings: Settings, models: ModelStore, cleanup: ExitStack, notify: Notify = log.warning) -> Models:
     """Open every network on its backend; `cleanup` closes them. The models must be in the store."""
     profile = PROFILES[settings.profile]
 
     def open_all() -> dict[str, Session]:
         paths = {name: models.path(name) for name in needed(settings)}
-        cache = models.folder / "compiled"
-        return {name: cleanup.enter_context(open_session(path, settings.backend, cache=cache)) for name, path in paths.items()}
+        sessions = open_networks(paths, settings.backend, engines_folder(), models.folder / "compiled", notify)
+        return {name: cleanup.enter_context(session) for name, session in sessions.items()}
 
     # Networks load without the interpreter's lock, on a core that would be idle. They have the extra thread because they are done within
     # a second: compiling our own code, the first time ever, takes many, during which Ctrl-C reaches the main thread only.
@@ -110,6 +111,34 @@ def load_models(settings: Settings, models: ModelStore, cleanup: ExitStack) -> M
     yunet = YuNet(detector, score=settings.score, min_face=settings.min_face)
     patient = YuNet(detector, thorough=True)
     return Models(yunet, patient, MeshLandmarker(mesh), SFace(recogniser) if recogniser else None, swapper, roles)
+
+
+def open_networks(paths: Mapping[str, Path], backend: str, engines: Path, cache: Path, notify: Notify) -> dict[str, Session]:
+    """Each network by the engine that was built for this machine, else by its file as it is.
+
+    Engines that do not fit any more are told once, in one sentence.
+    """
+    sessions: dict[str, Session] = {}
+    refused: dict[str, str] = {}
+    for name, path in paths.items():
+        try:
+            engine = _open_engine(name, path, backend, engines)
+        except BackendError as error:
+            engine, refused[name] = None, str(error)
+        sessions[name] = engine or open_session(path, backend, cache=cache)
+    if refused:
+        others = f" The same goes for {', '.join(list(refused)[1:])}." if len(refused) > 1 else ""
+        notify(f"not using a built engine: {next(iter(refused.values()))}{others}")
+    return sessions
+
+
+def _open_engine(name: str, path: Path, backend: str, engines: Path) -> Session | None:
+    """None when none was built. Raises BackendError when one was and cannot be used."""
+    if not manifest.path_of(engines, name).is_file():
+        return None
+    usable = {each.name: each.version for each in describe() if each.usable and backend in (AUTO, each.name)}
+    entry = manifest.find(engines, name, path, usable)
+    return None if entry is None else open_engine(engines / entry.file, entry.target, entry.precision, entry.arithmetic)
 
 
 def fit_sources(settings: Settings, models: Models, notify: Notify) -> list[Identity]:
@@ -170,7 +199,7 @@ class App:
     def _models(self, cleanup: ExitStack) -> Models:
         models = model_store()
         models.ensure(needed(self._settings), self._progress)
-        return load_models(self._settings, models, cleanup)
+        return load_models(self._settings, models, cleanup, self._notify)
 
     def _pipeline(
         self, models: Models, identities: Sequence[Identity], source: Transformed, sinks: Sequence[Sink], frame_log: FrameLog | None
