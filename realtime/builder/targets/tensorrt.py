@@ -11,9 +11,9 @@ from realtime.builder.machine import Gpu, gpu
 from realtime.builder.targets.base import Built
 from realtime.errors import BackendError
 
-DEFAULT_SM = (75, 86, 89, 120)
-"""Turing, Ampere, Ada and Blackwell for desktops: what is built for where no GPU says otherwise."""
-_HINTS = {"tensorrt": "pip install tensorrt", "tensorrt_rtx": "pip install 'realtime-faceswap[nvidia]'"}
+DEFAULT_SM = (86, 89, 120)
+"""Ampere, Ada and Blackwell for desktops: what is built for where no GPU says otherwise. Turing (75) has to be asked for: *measured*,
+TensorRT-RTX 1.7 refuses fp32 matrix products for it, and with it the whole engine."""
 
 
 class TensorRtTarget:
@@ -59,7 +59,8 @@ class TensorRtTarget:
         try:
             return import_module(self._library)
         except (ImportError, OSError) as error:
-            raise BackendError(f"{self._library} cannot be loaded ({error}): install it with `{_HINTS[self._library]}`.") from error
+            package = self._library.replace("_", "-")
+            raise BackendError(f"{self._library} cannot be loaded ({error}): install it with `pip install {package}`.") from error
 
 
 def make(library: str) -> TensorRtTarget:

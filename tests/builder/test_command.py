@@ -1,0 +1,54 @@
+"""The command line of the builder, without building."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from realtime import cli
+from realtime.commands.engines import parser
+from realtime.errors import UsageError
+
+_ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["--sm", "new"], "no list of compute capabilities like 75,86,89,120"),
+        (["--jobs", "0"], "not a number of at least 1"),
+        (["--target", "tpu"], "tensorrt-rtx"),
+        (["--precison", "int8"], "--precision"),
+    ],
+)
+def test_mistakes_are_named(argv: list[str], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        parser().parse(argv)
+
+
+def test_capabilities_with_and_without_dots() -> None:
+    assert parser().parse(["--sm", "8.6,120"]).sm == (86, 120)
+
+
+def test_an_unknown_model_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["engines", "--models", "meshh"]) == 2
+    assert "no model 'meshh'" in capsys.readouterr().err
+
+
+def test_a_dry_run_builds_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["engines", "--dry-run", "--target", "openvino", "--engines", str(tmp_path / "engines"), "--json", str(tmp_path / "a.json")]
+    assert cli.main(argv) == 0
+    rows = json.loads((tmp_path / "a.json").read_text())["engines"]
+    assert {row["state"] for row in rows} == {"would build"}
+    assert {row["model"] for row in rows} == {"yunet_320", "mesh", "sface", "selfie"}
+    assert not (tmp_path / "engines").exists()
+    assert "would build" in capsys.readouterr().out
+
+
+def test_the_script_of_the_checkout_is_the_same_command() -> None:
+    shown = subprocess.run([sys.executable, "build_engines.py", "--help"], cwd=_ROOT, capture_output=True, text=True, check=True)
+    assert shown.stdout.startswith("usage: python build_engines.py [--models")
