@@ -15,7 +15,7 @@ from realtime.builder.jobs import Job, Outcome, run_jobs, value_of
 from realtime.builder.model import Progress, Row, State, Workshop, build_model, failed
 from realtime.builder.recipes import Network
 from realtime.builder.targets.base import TARGETS
-from realtime.errors import BackendError, RealtimeError
+from realtime.errors import BackendError
 from realtime.models.lock import locked
 
 AUTO = "auto"
@@ -122,8 +122,6 @@ def _alone(folder: Path, progress: Progress) -> Iterator[Path]:
     except TimeoutError as error:
         raise BackendError(f"Another builder has been working in {folder} for an hour: end it.") from error
     except OSError as error:
-        if isinstance(error, RealtimeError):
-            raise
         if error.errno == errno.ENOSPC:
             raise BackendError(f"The disk is full: free some space in {folder} and run the builder again.") from error
         raise BackendError(f"{folder} cannot be written ({error.strerror or error}): name another folder with --engines.") from error

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import math
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from realtime.commands.output import Parser, console, megabytes, milliseconds, notify, program
 from realtime.commands.progress import FetchBar
@@ -145,9 +146,15 @@ def _build(plan: Plan, folder: Path, scenes: WriteScenes) -> list[Row]:
 
 def _write_json(path: Path, rows: Sequence[Row]) -> None:
     try:
-        path.write_text(json.dumps({"engines": [dataclasses.asdict(row) for row in rows]}, indent=2) + "\n", encoding="utf-8")
+        path.write_text(json.dumps({"engines": [_as_json(row) for row in rows]}, indent=2) + "\n", encoding="utf-8")
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}; choose a folder you may write to") from error
+
+
+def _as_json(row: Row) -> dict[str, Any]:
+    """A figure that is no number, as when a network found nothing, is null: JSON has no word for it."""
+    figures = {name: value if math.isfinite(value) else None for name, value in row.figures.items()}
+    return {**dataclasses.asdict(row), "figures": figures}
 
 
 def _capabilities(text: str) -> tuple[int, ...]:

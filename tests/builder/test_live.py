@@ -8,15 +8,41 @@ import numpy as np
 import pytest
 
 from realtime.app import open_networks
-from realtime.builder import manifest
-from realtime.builder.run import Plan, WriteScenes, build
-from tests.builder.conftest import network
+from realtime.backends.onnxruntime import OnnxRuntimeSession
+from realtime.builder import manifest, prepare
+from realtime.builder.targets.base import target
 
 
 @pytest.fixture
-def engines(tmp_path: Path, twin: Path, write_scenes: WriteScenes) -> Path:
+def engines(tmp_path: Path, twin: Path) -> Path:
+    """With an int8 engine for OpenVINO, made here without a gate."""
     folder = tmp_path / "engines"
-    build(Plan((network(twin, psnr=20.0),), "openvino", "int8"), folder, write_scenes)
+    folder.mkdir()
+    quantised, path = tmp_path / "int8.onnx", folder / "twin.openvino.int8.01234567.blob"
+    with OnnxRuntimeSession(twin) as session:
+        sample = {spec.name: np.random.default_rng(0).random(spec.shape, np.float32) for spec in session.specs.inputs}
+    prepare.int8(twin, quantised, [sample])
+    built = target("openvino").build(quantised, "int8", path, ())
+    entry = manifest.Entry(
+        target="openvino",
+        precision="int8",
+        arithmetic=built.arithmetic,
+        file=path.name,
+        sha256=manifest.sha256_of(path),
+        bytes=path.stat().st_size,
+        onnx_sha256=manifest.sha256_of(twin),
+        library=built.library,
+        version=built.version,
+        device=built.device,
+        inputs=[],
+        outputs=[],
+        gate={"verdict": "passed", "ms": 1.0},
+        build_seconds=1.0,
+        built_at="",
+        chosen=True,
+        tried=["int8"],
+    )
+    manifest.write(folder, "twin", [entry])
     return folder
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -116,6 +118,34 @@ def test_scenes_that_cannot_be_had_end_the_build(twin: Path, engines: Path) -> N
 
     rows = build(Plan((network(twin, "fp32"),), "onnxruntime"), engines, none)
     assert [row.reason for row in rows] == ["no faces"]
+    assert [path.name for path in engines.iterdir()] == [".lock"]
+
+
+def test_two_builders_at_once(twin: Path, engines: Path, tmp_path: Path, write_scenes: WriteScenes) -> None:
+    """Two processes build the same model: one of them does, the other waits and finds it up to date."""
+    write_scenes(tmp_path / "scenes.npz")
+    program = (
+        "import shutil, sys; from pathlib import Path\n"
+        "from realtime.builder.run import Plan, build; from tests.builder.conftest import network\n"
+        "twin, scenes, engines = map(Path, sys.argv[1:])\n"
+        "plan = Plan((network(twin, 'fp32'),), 'onnxruntime')\n"
+        "print([row.reason for row in build(plan, engines, lambda path: shutil.copy(scenes, path))])\n"
+    )
+    command = [sys.executable, "-c", program, str(twin), str(tmp_path / "scenes.npz"), str(engines)]
+    root = Path(__file__).parents[2]
+    builders = [subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    assert sorted(each.communicate(timeout=120)[0].strip() for each in builders) == ["['']", "['up to date']"]
+    (entry,) = manifest.read(engines, "twin")
+    assert sorted(path.name for path in engines.iterdir()) == sorted([".lock", "twin.json", entry.file])
+
+
+def test_a_full_disk_is_a_sentence_and_leaves_nothing(twin: Path, engines: Path) -> None:
+    def full(path: Path) -> None:
+        path.write_bytes(b"as far as it went")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(BackendError, match="The disk is full"):
+        build(Plan((network(twin, "fp32"),), "onnxruntime"), engines, full)
     assert [path.name for path in engines.iterdir()] == [".lock"]
 
 
