@@ -24,7 +24,8 @@ def by_check(findings: list[Finding]) -> dict[str, Finding]:
 def store(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> SimpleNamespace:
     """A model store of which `ready` says whether it holds the models."""
     made = SimpleNamespace(folder=tmp_path / "models" / "not yet made", ready=True, has=lambda name: made.ready)
-    monkeypatch.setitem(sys.modules, "realtime.storage", SimpleNamespace(model_store=lambda: made))
+    storage = SimpleNamespace(model_store=lambda: made, engines_folder=lambda: tmp_path / "engines")
+    monkeypatch.setitem(sys.modules, "realtime.storage", storage)
     return made
 
 

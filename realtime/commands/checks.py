@@ -71,6 +71,28 @@ def _system() -> Iterator[Finding]:
     yield Finding("cpu", "note" if few else "ok", f"{cpu_name()}, {count} cores, {' '.join(cpu_features()) or 'no vector extensions'}{few}")
 
 
+def _engines() -> Iterator[Finding]:
+    """Engines that were built: which of them a run uses, and why it would refuse one."""
+    from realtime.backends.select import describe
+    from realtime.builder import manifest
+    from realtime.errors import BackendError
+    from realtime.storage import engines_folder, model_store
+
+    folder, store = engines_folder(), model_store().folder
+    versions = {backend.name: backend.version for backend in describe() if backend.usable}
+    names = sorted(path.stem for path in folder.glob("*.json") if (store / f"{path.stem}.onnx").is_file())
+    if not names:
+        yield Finding("engines", "ok", "none built: the models are used as they are (`python build_engines.py` builds)")
+    for name in names:
+        try:
+            entry = manifest.find(folder, name, store / f"{name}.onnx", versions)
+        except BackendError as error:
+            yield Finding(f"engine {name}", "note", str(error))
+            continue
+        detail = f"{entry.target} {entry.precision}, {entry.ms:.1f} ms" if entry else "none for a backend that runs here"
+        yield Finding(f"engine {name}", "ok", detail)
+
+
 def _backends() -> Iterator[Finding]:
     from realtime.backends.select import describe
 
@@ -173,6 +195,7 @@ CHECKS: dict[str, Check] = {
     "python": _python,
     "system": _system,
     "backends": _backends,
+    "engines": _engines,
     "models": _models,
     "disk": _disk,
     "kernels": _kernels,

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from realtime import cli
+from realtime.commands import checks
 from realtime.commands.engines import parser
 from realtime.errors import UsageError
 
@@ -47,6 +48,20 @@ def test_a_dry_run_builds_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert {row["model"] for row in rows} == {"yunet_320", "mesh", "sface", "selfie"}
     assert not (tmp_path / "engines").exists()
     assert "would build" in capsys.readouterr().out
+
+
+def test_the_doctor_tells_of_engines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engines, models = tmp_path / "engines", tmp_path / "models"
+    for folder in (engines, models):
+        folder.mkdir()
+    monkeypatch.setenv("REALTIME_ENGINES", str(engines))
+    monkeypatch.setenv("REALTIME_MODELS", str(models))
+    assert [finding.status for finding in checks.CHECKS["engines"]()] == ["ok"]
+    (engines / "mesh.json").write_text("nonsense")
+    (models / "mesh.onnx").write_bytes(b"a model")
+    (found,) = checks.CHECKS["engines"]()
+    assert (found.check, found.status) == ("engine mesh", "note")
+    assert "python build_engines.py --models mesh" in found.detail
 
 
 def test_the_script_of_the_checkout_is_the_same_command() -> None:
