@@ -69,11 +69,16 @@ def make(onnx: str, form: str, samples: str, output: str) -> Value:
     return {"notes": notes}
 
 
-def build(target_name: str, onnx: str, precision: str, output: str, sm: Sequence[int]) -> Value:
-    """Compile one engine."""
-    built = target(target_name).build(Path(onnx), precision, Path(output), sm)
-    path = Path(output)
-    return {**dataclasses.asdict(built), "sha256": manifest.sha256_of(path), "bytes": path.stat().st_size}
+def build(target_name: str, onnx: str, precision: str, output: str, sm: Sequence[int], graph: str) -> Value:
+    """Compile one engine, of the network or of a graph of ours around it."""
+    from realtime.builder.wrap import GRAPHS, wrap
+
+    path, source, ports = Path(output), Path(onnx), {}
+    if graph:
+        source = path.with_suffix(".graph.onnx")
+        ports = dict(zip(("inputs", "outputs"), wrap(graph, Path(onnx), source), strict=True))
+    built = target(target_name).build(source, precision, path, sm, GRAPHS.get(graph, {}))
+    return {**dataclasses.asdict(built), **ports, "sha256": manifest.sha256_of(path), "bytes": path.stat().st_size}
 
 
 def judge(

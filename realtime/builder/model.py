@@ -72,6 +72,9 @@ class Workshop:
     def scene_file(self) -> Path:
         return self.work / "scenes.npz"
 
+    def targets_for(self, network: Network) -> list[str]:
+        return [name for name in self.targets if target(name).WRAPS or not network.recipe.graph]
+
     def say(self, text: str) -> None:
         self.progress(text, *self.place)
 
@@ -88,7 +91,7 @@ class Workshop:
             return None
         sha256 = manifest.sha256_of(network.path)
         kept = [entry for entry in entries if entry.target in self.targets and self._fits(entry, network, wanted, sha256)]
-        if {entry.target for entry in kept} != set(self.targets):
+        if {entry.target for entry in kept} != set(self.targets_for(network)):
             return None
         return [_row_of(network, entry) for entry in kept]
 
@@ -117,11 +120,16 @@ class _Candidate:
 
 
 def build_model(shop: Workshop, network: Network, wanted: Sequence[str]) -> list[Row]:
-    """Try everything, keep the best, install it. Raises BackendError when the model itself is of no use."""
+    """Try everything, keep the best, install it; no rows for a graph that is for none of the targets.
+
+    Raises BackendError when the model itself is of no use.
+    """
+    if not shop.targets_for(network):
+        return []
     work = shop.work / f"model-{shop.place[0]}"
     work.mkdir()
     recorded = _record(shop, network, work)
-    candidates = _candidates(shop, wanted, work)
+    candidates = _candidates(shop, network, wanted, work)
     forms = _prepare(shop, network, work, candidates)
     _build(shop, network, candidates, forms)
     _judge(shop, network, work, candidates)
@@ -144,9 +152,9 @@ def _record(shop: Workshop, network: Network, work: Path) -> dict[str, Any]:
     return value_of(shop.run([Job(f"{network.name}: running the original", "record", arguments, _LIMITS["record"])])[0])
 
 
-def _candidates(shop: Workshop, wanted: Sequence[str], work: Path) -> list[_Candidate]:
+def _candidates(shop: Workshop, network: Network, wanted: Sequence[str], work: Path) -> list[_Candidate]:
     found = []
-    for name in shop.targets:
+    for name in shop.targets_for(network):
         there = target(name)
         for precision in wanted:
             form = there.needs(precision)
@@ -187,6 +195,7 @@ def _build(shop: Workshop, network: Network, candidates: Sequence[_Candidate], f
                 "precision": each.precision,
                 "output": str(each.engine),
                 "sm": list(shop.sm),
+                "graph": network.recipe.graph,
             },
             _LIMITS["build"],
         )
@@ -237,7 +246,7 @@ def _judged(shop: Workshop, network: Network, work: Path, each: _Candidate) -> J
 def _install(shop: Workshop, network: Network, recorded: dict[str, Any], candidates: Sequence[_Candidate]) -> list[Row]:
     rows: list[Row] = []
     entries: list[Entry] = []
-    for name in shop.targets:
+    for name in shop.targets_for(network):
         own = [each for each in candidates if each.target == name]
         best = gate.fastest([each.judgement for each in own])
         winner = own[best] if best is not None else None
@@ -280,8 +289,8 @@ def _keep(
         library=built["library"],
         version=built["version"],
         device=built["device"],
-        inputs=recorded["inputs"],
-        outputs=recorded["outputs"],
+        inputs=built.get("inputs", recorded["inputs"]),
+        outputs=built.get("outputs", recorded["outputs"]),
         gate=dataclasses.asdict(judgement),
         build_seconds=round(each.seconds, 2),
         built_at=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),

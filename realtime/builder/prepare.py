@@ -123,7 +123,32 @@ def _without_detours(model: Any) -> Any:
         if _casts_to(node, full) and node.output[0] in outputs and node.output[0] in direct:
             node.CopyFrom(onnx.helper.make_node("Identity", [direct[node.output[0]]], [node.output[0]], name=node.name))
     _drop_unused(model.graph, outputs)
+    _sort(model.graph)
     return model
+
+
+def _sort(graph: Any) -> None:
+    """Each node behind those that feed it, as ONNX demands: the converter adds its casts at the end."""
+    waiting = list(graph.node)
+    made = {name for node in waiting for name in node.output} - {""}
+    done: list[Any] = []
+    while waiting:
+        ready = [node for node in waiting if not made & set(_reads(node))]
+        if not ready:
+            raise ModelError("The network is a circle: export it anew.")
+        done += ready
+        made -= {name for node in ready for name in node.output}
+        waiting = [node for node in waiting if made & set(node.output)]
+    del graph.node[:]
+    graph.node.extend(done)
+
+
+def _reads(node: Any) -> Iterator[str]:
+    """What a node needs, its branches included."""
+    yield from node.input
+    for attribute in node.attribute:
+        for inner in attribute.g.node:
+            yield from _reads(inner)
 
 
 def _casts_to(node: Any, element: int) -> bool:

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from realtime.builder.roles import ROLES
+from realtime.builder.wrap import GRAPHS
 from realtime.errors import UsageError
 from realtime.models.catalog import DEFAULTS, MODELS
 
 PRECISIONS = ("fp32", "fp16", "int8")
 DEFAULT_MODELS = (*DEFAULTS, "selfie")
-_KEYS = {"precisions", "gate", "role"}
+_KEYS = {"precisions", "gate", "role", "graph", "of"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,10 @@ class Recipe:
     gate: Mapping[str, float] = field(default_factory=dict)
     role: str = ""
     """Empty: the catalogue's, or `network` for a file."""
+    graph: str = ""
+    """A graph of ours around the network, of `wrap.GRAPHS`."""
+    of: str = ""
+    """The catalogue's model that the graph is around."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +81,10 @@ def _recipe(name: str, row: Any, path: Path) -> Recipe:
     gate = row.get("gate", {})
     if not all(figure in known and isinstance(bound, (int, float)) for figure, bound in gate.items()):
         raise UsageError(f"{where}: gate takes numbers for {', '.join(sorted(known))}.")
-    return Recipe(precisions, dict(gate), role)
+    graph, of = row.get("graph", ""), row.get("of", "")
+    if bool(graph) != bool(of) or (graph and (graph not in GRAPHS or of not in MODELS)):
+        raise UsageError(f"{where}: graph is one of {', '.join(GRAPHS)}, and `of` the model that it is around.")
+    return Recipe(precisions, dict(gate), role, graph, of)
 
 
 def networks(names: Sequence[str], recipes: Recipes, paths: Mapping[str, Path]) -> tuple[Network, ...]:
@@ -86,16 +94,24 @@ def networks(names: Sequence[str], recipes: Recipes, paths: Mapping[str, Path]) 
         is_file = name.endswith(".onnx")
         own = Path(name).stem if is_file else name
         recipe = recipes.of(own)
-        role = recipe.role or ("network" if is_file else MODELS[name].role)
-        found.append(Network(own, Path(name) if is_file else paths[name], role, recipe))
+        model = recipe.of or name
+        role = recipe.role or ("network" if is_file else MODELS[model].role)
+        found.append(Network(own, Path(name) if is_file else paths[model], role, recipe))
     return tuple(found)
 
 
-def check_names(names: Sequence[str]) -> None:
-    """Raises UsageError for a name that is neither in the catalogue nor an .onnx file's, and for two of one name."""
+def models_of(names: Sequence[str], recipes: Recipes) -> list[str]:
+    """The catalogue's models that the named ones are made of. Raises UsageError as `check_names`."""
+    check_names(names, recipes)
+    return list(dict.fromkeys(recipes.of(name).of or name for name in names if not name.endswith(".onnx")))
+
+
+def check_names(names: Sequence[str], recipes: Recipes) -> None:
+    """Raises UsageError for a name that neither catalogue nor recipes have and that is no .onnx file's, and for two of one name."""
+    known = [*MODELS, *(name for name, row in recipes.rows.items() if row.graph)]
     for name in names:
-        if not name.endswith(".onnx") and name not in MODELS:
-            raise UsageError(f"There is no model {name!r}: choose among {', '.join(MODELS)}, or name an .onnx file.")
+        if not name.endswith(".onnx") and name not in known:
+            raise UsageError(f"There is no model {name!r}: choose among {', '.join(known)}, or name an .onnx file.")
     owns = [Path(name).stem if name.endswith(".onnx") else name for name in dict.fromkeys(names)]
     double = sorted({own for own in owns if owns.count(own) > 1})
     if double:

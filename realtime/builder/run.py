@@ -14,7 +14,7 @@ from realtime.builder import manifest
 from realtime.builder.jobs import Job, Outcome, run_jobs, value_of
 from realtime.builder.model import Progress, Row, State, Workshop, build_model, failed
 from realtime.builder.recipes import Network
-from realtime.builder.targets.base import TARGETS
+from realtime.builder.targets.base import TARGETS, target
 from realtime.errors import BackendError
 from realtime.models.lock import locked
 
@@ -58,6 +58,8 @@ def build(plan: Plan, folder: Path, write_scenes: WriteScenes, progress: Progres
         for index, network in enumerate(plan.networks):
             shop.place = (index, len(plan.networks))
             done += _one(shop, network, precisions(plan, network), write_scenes)
+        if plan.networks and not done:
+            raise BackendError(f"{plan.networks[0].name} is built for GPUs only: name --target tensorrt or tensorrt-rtx.")
         progress("engines ready", len(plan.networks), len(plan.networks))
         return done
 
@@ -65,7 +67,8 @@ def build(plan: Plan, folder: Path, write_scenes: WriteScenes, progress: Progres
 def planned(plan: Plan) -> list[Row]:
     """What `build` would try, without looking at what is there."""
     targets = list(TARGETS) if plan.target == AUTO else [plan.target]
-    return [Row(n.name, t, p, State.PLANNED) for n in plan.networks for t in targets for p in precisions(plan, n)]
+    pairs = [(network, name) for network in plan.networks for name in targets if target(name).WRAPS or not network.recipe.graph]
+    return [Row(network.name, name, p, State.PLANNED) for network, name in pairs for p in precisions(plan, network)]
 
 
 def precisions(plan: Plan, network: Network) -> tuple[str, ...]:

@@ -35,12 +35,12 @@ def main(argv: Sequence[str]) -> int:
     folder = Path(values.engines) if values.engines else engines_folder()
     book = recipes.read(engines_folder() / "recipes.toml")
     names = values.models or book.models
-    recipes.check_names(names)
+    needed = recipes.models_of(names, book)
     store = model_store()
     if values.dry_run:
         rows = run.planned(_plan(values, book, names, store))
     else:
-        _fetch(store, names)
+        _fetch(store, needed)
         rows = _build(_plan(values, book, names, store), folder, scenes_from(store, values.calibration))
     if values.json:
         _write_json(Path(values.json), rows)
@@ -115,7 +115,7 @@ def show(rows: Sequence[Row], folder: Path) -> None:
 def _plan(values: argparse.Namespace, book: Recipes, names: Sequence[str], store: ModelStore) -> Plan:
     from realtime.builder import recipes, run
 
-    paths = {name: store.folder / f"{name}.onnx" for name in names if not name.endswith(".onnx")}
+    paths = {name: store.folder / f"{name}.onnx" for name in recipes.models_of(names, book)}
     networks = recipes.networks(names, book, paths)
     force = values.force or values.calibration is not None
     return run.Plan(networks, values.target, values.precision, values.sm, values.jobs, force)
@@ -123,7 +123,7 @@ def _plan(values: argparse.Namespace, book: Recipes, names: Sequence[str], store
 
 def _fetch(store: ModelStore, names: Sequence[str]) -> None:
     with FetchBar() as bar:
-        store.ensure([name for name in names if not name.endswith(".onnx")], bar)
+        store.ensure(names, bar)
 
 
 def _build(plan: Plan, folder: Path, scenes: WriteScenes) -> list[Row]:

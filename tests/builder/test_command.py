@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from realtime import cli
+from realtime.builder.recipes import Network, Recipe
+from realtime.builder.run import Plan, build
 from realtime.commands import checks
 from realtime.commands.engines import parser
-from realtime.errors import UsageError
+from realtime.errors import BackendError, UsageError
 
 _ROOT = Path(__file__).parents[2]
 
@@ -48,6 +50,18 @@ def test_a_dry_run_builds_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert {row["model"] for row in rows} == {"yunet_320", "mesh", "sface", "selfie"}
     assert not (tmp_path / "engines").exists()
     assert "would build" in capsys.readouterr().out
+
+
+def test_a_graph_is_planned_for_gpus_only(tmp_path: Path) -> None:
+    assert cli.main(["engines", "--dry-run", "--models", "follow", "--json", str(tmp_path / "a.json")]) == 0
+    rows = json.loads((tmp_path / "a.json").read_text())["engines"]
+    assert {row["target"] for row in rows} == {"tensorrt", "tensorrt-rtx"}
+
+
+def test_a_graph_for_a_processor_is_a_sentence(twin: Path, tmp_path: Path) -> None:
+    follow = Network("follow", twin, "landmarker", Recipe(graph="follow", of="mesh"))
+    with pytest.raises(BackendError, match="follow is built for GPUs only"):
+        build(Plan((follow,), "onnxruntime"), tmp_path, lambda path: path.write_bytes(b""))
 
 
 def test_the_doctor_tells_of_engines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,6 +46,7 @@ def test_half_precision_keeps_fp32_ports_and_the_result(twin: Path, tmp_path: Pa
     target, samples = tmp_path / "half.onnx", _samples(twin)
     assert prepare.fp16(twin, target, samples) == []
     half = onnx.load(target)
+    onnx.checker.check_model(half)
     assert {v.type.tensor_type.elem_type for v in [*half.graph.input, *half.graph.output]} == {TensorProto.FLOAT}
     assert any(t.data_type == TensorProto.FLOAT16 for t in half.graph.initializer)
     assert target.stat().st_size < 0.7 * twin.stat().st_size

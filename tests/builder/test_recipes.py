@@ -15,8 +15,9 @@ _OURS = Path(__file__).parents[2] / "engines" / "recipes.toml"
 
 def test_the_recipes_of_the_checkout_are_those_of_the_program() -> None:
     ours = recipes.read(_OURS)
-    assert ours.models == recipes.DEFAULT_MODELS
-    assert set(ours.rows) == set(ours.models) <= set(MODELS)
+    assert ours.models == (*recipes.DEFAULT_MODELS, "follow")
+    assert set(ours.rows) == set(ours.models)
+    assert set(recipes.models_of(ours.models, ours)) == set(recipes.DEFAULT_MODELS) <= set(MODELS)
 
 
 def test_without_a_file_the_defaults_are_built(tmp_path: Path) -> None:
@@ -27,8 +28,9 @@ def test_without_a_file_the_defaults_are_built(tmp_path: Path) -> None:
     ("text", "words"),
     [
         ("build = [", "cannot be read"),
+        ('[models.a]\ngraph = "follow"', "graph is one of follow"),
         ("build = 3", "list of names"),
-        ("[models.a]\nspeed = 1", "takes gate, precisions, role"),
+        ("[models.a]\nspeed = 1", "takes gate, graph, of, precisions, role"),
         ('[models.a]\nprecisions = ["fp8"]', "fp32, fp16, int8"),
         ('[models.a]\nrole = "dancer"', "no role 'dancer'"),
         ("[models.a]\ngate = { taste = 1 }", "gate takes numbers for"),
@@ -55,4 +57,4 @@ def test_names_and_files() -> None:
 @pytest.mark.parametrize(("names", "words"), [(["meshh"], "no model 'meshh'"), (["a/x.onnx", "b/x.onnx"], "Two models are called x")])
 def test_names_that_cannot_be(names: list[str], words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        recipes.check_names(names)
+        recipes.check_names(names, recipes.Recipes())

@@ -14,9 +14,11 @@ from onnx import TensorProto, helper
 from realtime.builder import manifest
 from realtime.builder.machine import Gpu, gpu
 from realtime.builder.model import State
+from realtime.builder.recipes import Network, Recipe
 from realtime.builder.run import Plan, WriteScenes, build
 from realtime.builder.targets import tensorrt
 from realtime.errors import BackendError
+from realtime.models.store import ModelStore
 from tests.builder.conftest import network
 
 real = pytest.mark.skipif(
@@ -39,6 +41,17 @@ def test_builds_every_precision_for_two_generations(twin: Path, tmp_path: Path, 
 
 
 @real
+@without_gpu
+@pytest.mark.models
+def test_builds_the_graph_around_the_mesh(models: ModelStore, tmp_path: Path, write_scenes: WriteScenes) -> None:
+    follow = Network("follow", models.path("mesh"), "landmarker", Recipe(("fp32", "fp16", "int8"), graph="follow", of="mesh"))
+    rows = build(Plan((follow,), "tensorrt-rtx", sm=(86, 89), jobs=2), tmp_path, write_scenes)
+    assert [(row.state, row.reason) for row in rows] == [(State.PENDING, "not run: no GPU")] * 3
+    ports = {port["name"]: (port["shape"], port["dtype"]) for port in manifest.read(tmp_path, "follow")[0].inputs}
+    assert ports == {"frame": ([-1, -1, 3], "uint8"), "region": ([4], "float32")}
+
+
+@real
 def test_an_unsupported_operator_is_named(tmp_path: Path) -> None:
     path = tmp_path / "odd.onnx"
     ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 4]) for name in "xy"]
@@ -46,13 +59,13 @@ def test_an_unsupported_operator_is_named(tmp_path: Path) -> None:
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("odd", 1)]
     onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
     with pytest.raises(BackendError, match="Frob"):
-        tensorrt.make("tensorrt_rtx").build(path, "fp32", tmp_path / "odd.engine", (86,))
+        tensorrt.make("tensorrt_rtx").build(path, "fp32", tmp_path / "odd.engine", (86,), {})
 
 
 @real
 def test_an_unknown_capability_lists_the_known(twin: Path, tmp_path: Path) -> None:
     with pytest.raises(BackendError, match=r"capability 50 is not among those it builds for: .*86"):
-        tensorrt.make("tensorrt_rtx").build(twin, "fp32", tmp_path / "a.engine", (50,))
+        tensorrt.make("tensorrt_rtx").build(twin, "fp32", tmp_path / "a.engine", (50,), {})
 
 
 def test_a_missing_library_says_how_to_get_it() -> None:
@@ -107,7 +120,7 @@ class _Library:
 def _build(monkeypatch: pytest.MonkeyPatch, library: _Library, device: Gpu | None, path: Path, sm: tuple[int, ...] = ()) -> Any:
     monkeypatch.setattr(tensorrt, "import_module", lambda name: library)
     monkeypatch.setattr(tensorrt, "gpu", lambda: device)
-    return tensorrt.make("any name").build(path, "fp32", path.with_suffix(".engine"), sm)
+    return tensorrt.make("any name").build(path, "fp32", path.with_suffix(".engine"), sm, {})
 
 
 def test_a_library_that_builds_ahead_is_aimed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

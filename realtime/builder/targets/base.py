@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol, cast
 
+from realtime.builder.wrap import Shapes
 from realtime.errors import BackendError
 
 
@@ -42,8 +43,11 @@ class Target(Protocol):
     def needs(self, precision: str) -> str:
         """The precision of the ONNX file that the engine of this precision is built of."""
 
-    def build(self, source: Path, precision: str, engine: Path, sm: Sequence[int]) -> Built:
-        """Compile `source` into the file `engine`. Raises RealtimeError; unsupported operators are named."""
+    WRAPS: bool
+    """Whether whole graphs around a network are built for it. On a processor our own code beats them."""
+
+    def build(self, source: Path, precision: str, engine: Path, sm: Sequence[int], shapes: Shapes) -> Built:
+        """Compile `source` into the file `engine`; `shapes` are those of open inputs. Raises RealtimeError naming unsupported operators."""
 
 
 TARGETS: Mapping[str, tuple[str, str]] = MappingProxyType(

@@ -8,6 +8,7 @@ from pathlib import Path
 from realtime.backends.onnxruntime import load, version
 from realtime.builder.machine import processor
 from realtime.builder.targets.base import Built
+from realtime.builder.wrap import Shapes
 from realtime.errors import BackendError
 
 _ERRORS_ONLY = 3
@@ -15,6 +16,7 @@ _ERRORS_ONLY = 3
 
 class OnnxRuntimeTarget:
     SUFFIX = ".onnx"
+    WRAPS = False
     UNSIGNED_INT8 = True
 
     def version(self) -> str:
@@ -26,7 +28,7 @@ class OnnxRuntimeTarget:
     def needs(self, precision: str) -> str:
         return precision
 
-    def build(self, source: Path, precision: str, engine: Path, sm: Sequence[int]) -> Built:
+    def build(self, source: Path, precision: str, engine: Path, sm: Sequence[int], shapes: Shapes) -> Built:
         ort = load()
         options = ort.SessionOptions()
         options.log_severity_level = _ERRORS_ONLY

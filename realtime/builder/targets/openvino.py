@@ -9,6 +9,7 @@ from typing import Any
 from realtime.backends.openvino import cpu_options, fixed, load, version
 from realtime.builder.machine import processor
 from realtime.builder.targets.base import Built
+from realtime.builder.wrap import Shapes
 from realtime.errors import BackendError
 
 _HALVES = ("BF16", "FP16")
@@ -18,6 +19,7 @@ _ARITHMETIC = {"BF16": "bf16", "FP16": "f16"}
 
 class OpenVinoTarget:
     SUFFIX = ".blob"
+    WRAPS = False
     UNSIGNED_INT8 = False
 
     def version(self) -> str:
@@ -30,7 +32,7 @@ class OpenVinoTarget:
         """Half precision is a setting of the plug-in here: it takes the fp32 file and computes in what the processor has."""
         return "fp32" if precision == "fp16" else precision
 
-    def build(self, source: Path, precision: str, engine: Path, sm: Sequence[int]) -> Built:
+    def build(self, source: Path, precision: str, engine: Path, sm: Sequence[int], shapes: Shapes) -> Built:
         ov = load()
         core = ov.Core()
         core.set_property({"ENABLE_MMAP": False})

@@ -9,6 +9,7 @@ from typing import Any
 
 from realtime.builder.machine import Gpu, gpu
 from realtime.builder.targets.base import Built
+from realtime.builder.wrap import Shapes
 from realtime.errors import BackendError
 
 DEFAULT_SM = (86, 89, 120)
@@ -18,6 +19,7 @@ TensorRT-RTX 1.7 refuses fp32 matrix products for it, and with it the whole engi
 
 class TensorRtTarget:
     SUFFIX = ".engine"
+    WRAPS = True
     UNSIGNED_INT8 = False
 
     def __init__(self, library: str) -> None:
@@ -32,7 +34,7 @@ class TensorRtTarget:
     def needs(self, precision: str) -> str:
         return precision
 
-    def build(self, source: Path, precision: str, engine: Path, sm: Sequence[int]) -> Built:
+    def build(self, source: Path, precision: str, engine: Path, sm: Sequence[int], shapes: Shapes) -> Built:
         trt, device = self._load(), gpu()
         ahead = hasattr(trt, "ComputeCapability")
         if not ahead and device is None:
@@ -42,7 +44,7 @@ class TensorRtTarget:
         network = builder.create_network(_flags(trt))
         _parse(trt, network, logger, source)
         config = builder.create_builder_config()
-        profile = _fixed_profile(builder, network)
+        profile = _profile(builder, network, shapes)
         if profile is not None:
             config.add_optimization_profile(profile)
         capabilities = _aim(trt, config, sm, device) if ahead else [device.sm if device else 0]
@@ -104,16 +106,16 @@ def _operator(error: Any) -> str:
     return str(error.node_operator()) if hasattr(error, "node_operator") else ""
 
 
-def _fixed_profile(builder: Any, network: Any) -> Any:
-    """A profile with an open batch set to one; None when nothing is open."""
+def _profile(builder: Any, network: Any, shapes: Shapes) -> Any:
+    """A profile with the shapes that are given, and an open batch set to one elsewhere; None when nothing is open."""
     ports = [network.get_input(index) for index in range(network.num_inputs)]
     opened = [port for port in ports if -1 in tuple(port.shape)]
     if not opened:
         return None
     profile = builder.create_optimization_profile()
     for port in opened:
-        shape = tuple(1 if size == -1 else size for size in port.shape)
-        profile.set_shape(port.name, shape, shape, shape)
+        single = tuple(1 if size == -1 else size for size in port.shape)
+        profile.set_shape(port.name, *shapes.get(port.name, (single, single, single)))
     return profile
 
 
