@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +26,38 @@ _DTYPES = {
     "tensor(bool)": np.bool_,
 }
 _ERRORS_ONLY = 3
+_NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
+"""Read by the library when its native part starts (releases from 1.29 on; older ones send nothing and ignore it)."""
 
 
 def load() -> Any:
-    """The `onnxruntime` module. Raises BackendError when it is missing."""
+    """The `onnxruntime` module, its telemetry off: everything of ours that needs the library, or a part of it, calls this first.
+
+    Raises BackendError when it is missing.
+    """
+    if "onnxruntime" in sys.modules:
+        return sys.modules["onnxruntime"]
     try:
-        import onnxruntime
+        with _set(_NO_TELEMETRY, "1"):
+            import onnxruntime
     except (ImportError, OSError) as error:
         raise BackendError(f"ONNX Runtime cannot be loaded ({error}): install it with `pip install onnxruntime`.") from error
+    onnxruntime.disable_telemetry_events()  # the events of Windows, which the variable does not concern
     return onnxruntime
+
+
+@contextmanager
+def _set(variable: str, value: str) -> Iterator[None]:
+    """An environment variable for the length of the block: the user's own environment is as before afterwards."""
+    before = os.environ.get(variable)
+    os.environ[variable] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[variable]
+        else:
+            os.environ[variable] = before
 
 
 def version() -> str:

@@ -16,6 +16,7 @@ import numpy as np
 import onnx
 from onnx import version_converter
 
+from realtime.backends.onnxruntime import load
 from realtime.builder.source import check
 from realtime.errors import ModelError
 from realtime.types import Array
@@ -48,6 +49,7 @@ def fp16(source: Path, target: Path, samples: Samples) -> list[str]:
     Norms and reductions stay fp32, and so do nodes whose values come near the end of the range on `samples`: their names are returned.
     Raises ModelError when a weight does not fit into half precision.
     """
+    load()
     from onnxruntime.transformers.float16 import DEFAULT_OP_BLOCK_LIST, convert_float_to_float16
 
     model = _modern(check(source))
@@ -77,6 +79,7 @@ def int8(source: Path, target: Path, samples: Samples, *, unsigned: bool = False
     Signed and symmetric throughout is the form that TensorRT and TensorRT-RTX parse and that OpenVINO runs fastest. `unsigned`:
     activations in 0..255 with an offset, as the kernels of ONNX Runtime's own CPU provider want them.
     """
+    load()
     from onnxruntime import quantization as q
     from onnxruntime.quantization.shape_inference import quant_pre_process
 
@@ -209,8 +212,7 @@ def _floats(model: Any) -> list[str]:
 
 
 def _inner_values(model: Any, names: Sequence[str], samples: Samples) -> Iterator[dict[str, Array]]:
-    import onnxruntime
-
+    onnxruntime = load()
     probe = onnx.ModelProto()
     probe.CopyFrom(model)
     have = {output.name for output in probe.graph.output}
