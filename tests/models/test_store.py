@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import subprocess
 import sys
 import zipfile
@@ -211,17 +212,41 @@ def test_damage_is_seen_at_a_glance_and_mended(harm: Callable[[Path], object], t
     assert models.verify(["first"])[0].state == "ready"
 
 
-def test_altered_content_is_seen_by_verify_and_mended_by_fetch(tmp_path: Path) -> None:
+def _flip_a_bit(path: Path) -> None:
+    """One wrong bit; size and time of the last change stay."""
+    stat, data = path.stat(), bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+
+
+def test_altered_content_is_refused_and_fetched_again(tmp_path: Path) -> None:
+    store(tmp_path).ensure(["first"])
+    path = tmp_path / "models" / "first.onnx"
+    _flip_a_bit(path)
+    models = store(tmp_path)
+    assert models.status("first").state == "ready", "a quick look does not see it"
+    assert models.verify(["first"])[0].state == models.checked("first").state == "damaged"
+    assert not models.has("first")
+    with pytest.raises(ModelError, match=r"first is damaged in .*: run `python -m realtime models fetch first`\.$"):
+        models.path("first")
+    steps: list[str] = []
+    models.ensure(["first"], lambda text, done, total: steps.append(text))
+    assert steps[0].startswith("first damaged or outdated, fetching again")
+    onnx.checker.check_model(str(models.path("first")))
+
+
+def test_content_is_read_once_unless_the_file_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     models = store(tmp_path)
     models.ensure(["first"])
-    path = models.path("first")
+    path, reads = models.path("first"), []
+    monkeypatch.setattr(Path, "read_bytes", lambda self, read=Path.read_bytes: reads.append(self) or read(self))
+    assert models.path("first") == path
+    assert reads == []
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
     path.write_bytes(data)
-    assert models.has("first")
-    assert models.verify(["first"])[0].state == "damaged"
-    assert models.fetch(["first"])[0].state == "ready"
-    onnx.checker.check_model(str(path))
+    assert not models.has("first")
 
 
 def test_a_new_source_file_in_the_catalogue_is_fetched(tmp_path: Path) -> None:
