@@ -22,8 +22,10 @@ def by_check(findings: list[Finding]) -> dict[str, Finding]:
 
 @pytest.fixture
 def store(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> SimpleNamespace:
-    """A model store of which `ready` says whether it holds the models."""
-    made = SimpleNamespace(folder=tmp_path / "models" / "not yet made", ready=True, has=lambda name: made.ready)
+    """A model store of which `states` says how the models are that are not ready, and `ready` whether the others are."""
+    folder = tmp_path / "models" / "not yet made"
+    made = SimpleNamespace(folder=folder, ready=True, states={})
+    made.checked = lambda name: SimpleNamespace(state=made.states.get(name, "ready" if made.ready else "missing"))
     storage = SimpleNamespace(model_store=lambda: made, engines_folder=lambda: tmp_path / "engines")
     monkeypatch.setitem(sys.modules, "realtime.storage", storage)
     return made
@@ -49,6 +51,14 @@ def test_missing_models_are_a_note_with_the_command(store: SimpleNamespace) -> N
     (finding,) = checks._models()
     assert finding.status == "note"
     assert "models fetch" in finding.detail
+
+
+def test_damaged_models_are_told_from_missing_ones(store: SimpleNamespace) -> None:
+    store.states = {"mesh": "damaged", "sface": "missing"}
+    missing, damaged = checks._models()
+    assert missing.detail.startswith("sface not fetched yet")
+    assert damaged.detail.startswith("mesh damaged: the next run fetches it again, or ")
+    assert missing.status == damaged.status == "note"
 
 
 def test_one_usable_backend_is_enough_and_none_is_not(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -108,12 +108,14 @@ def _models() -> Iterator[Finding]:
     from realtime.storage import model_store
 
     models = model_store()
-    missing = [name for name in DEFAULTS if not models.has(name)]
-    if missing:
-        cure = f"{', '.join(missing)} not fetched yet: the first run does it, or {program()} models fetch (into {models.folder})"
-        yield Finding("models", "note", cure)
-    else:
-        yield Finding("models", "ok", f"{', '.join(DEFAULTS)} in {models.folder}")
+    states = {name: models.checked(name).state for name in DEFAULTS}
+    lacking = [name for name, state in states.items() if state != "ready"]
+    for state, told in (("missing", "not fetched yet: the first run does it"), ("damaged", "damaged: the next run fetches it again")):
+        names = ", ".join(name for name in lacking if states[name] == state)
+        if names:
+            yield Finding("models", "note", f"{names} {told}, or {program()} models fetch (into {models.folder})")
+    if not lacking:
+        yield Finding("models", "ok", f"{', '.join(DEFAULTS)} in {models.folder}, content as fetched")
 
 
 def _disk() -> Iterator[Finding]:
