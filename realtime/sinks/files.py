@@ -9,6 +9,9 @@ from pathlib import Path
 
 from realtime.errors import SinkError, UsageError
 
+_BEGINNING = 16 << 10
+"""Bytes that must fit on the disk: less than any video, more than the slack of a file system's blocks."""
+
 
 class Target:
     """A file that appears under its name only when it is complete.
@@ -22,7 +25,10 @@ class Target:
         self.part = path.with_name(f"{path.stem}.part{path.suffix}")
 
     def prepare(self) -> None:
-        """Create the part file, empty. Raises UsageError when the folder is missing or cannot be written."""
+        """Create the part file, empty.
+
+        Raises UsageError when the folder is missing or cannot be written, SinkError when the disk has no room for a beginning.
+        """
         if self.path.is_dir():
             raise UsageError(f"cannot write {self.path}: it is a folder; give the name of a file in it")
         if not self.path.parent.is_dir():
@@ -32,7 +38,17 @@ class Target:
         try:
             self.part.touch(exist_ok=False)
         except OSError as error:
-            raise UsageError(_sentence(self.path, error)) from error
+            raise (SinkError if is_full(error) else UsageError)(_sentence(self.path, error)) from error
+        self._probe()
+
+    def _probe(self) -> None:
+        """Write and take back a little: a full disk still takes an empty file."""
+        try:
+            self.part.write_bytes(bytes(_BEGINNING))
+            self.part.write_bytes(b"")
+        except OSError as error:
+            self.discard()
+            raise SinkError(_sentence(self.path, error)) from error
 
     def commit(self) -> None:
         """Raises SinkError."""
@@ -57,13 +73,17 @@ def write_whole(path: Path, data: bytes) -> None:
     target.commit()
 
 
+def is_full(error: Exception) -> bool:
+    return getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
+
+
 def reason(error: Exception) -> str:
     """What the system or FFmpeg says, in words, e.g. "permission denied"."""
-    if getattr(error, "errno", None) == errno.ENOSPC:
+    if is_full(error):
         return "the disk is full"
     return str(getattr(error, "strerror", None) or error).lower()
 
 
 def _sentence(path: Path, error: OSError) -> str:
-    cure = "free some space or give another folder" if error.errno == errno.ENOSPC else "give a folder that you may write to"
+    cure = "free some space or give another folder" if is_full(error) else "give a folder that you may write to"
     return f"cannot write {path}: {reason(error)}; {cure}"

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from realtime.errors import SinkError, UsageError
 from realtime.sinks.codings import CODINGS, Coding
-from realtime.sinks.files import Target, reason
+from realtime.sinks.disk import DiskFile
+from realtime.sinks.files import Target, is_full, reason
 from realtime.sinks.lifecycle import Closing
 from realtime.sinks.sound import Sound
 from realtime.types import OutputFrame, StreamFormat
@@ -49,6 +50,7 @@ class VideoSink(Closing):
         self.path = path
         self.audio_from = audio_from
         self._target = Target(path)
+        self._disk: DiskFile | None = None
         self._container: Any = None
         self._stream: Any = None
         self._sound: Sound | None = None
@@ -62,7 +64,7 @@ class VideoSink(Closing):
         return str(self.path)
 
     def open(self, stream: StreamFormat) -> None:
-        """Raises UsageError (folder missing or not writable) or SinkError (no encoder)."""
+        """Raises UsageError (folder missing or not writable) or SinkError (no encoder, no room on the disk)."""
         if stream.width < 2 or stream.height < 2:
             raise UsageError(f"cannot write a video of {stream.width}x{stream.height}")
         self._target.prepare()
@@ -74,7 +76,8 @@ class VideoSink(Closing):
 
     def _begin(self, stream: StreamFormat) -> None:
         suffix = self.path.suffix.lower()
-        self._container = av.open(str(self._target.part), "w", options=_MUXER_OPTIONS.get(suffix, {}))
+        self._disk = DiskFile(self._target.part)
+        self._container = av.open(self._disk, "w", options=_MUXER_OPTIONS.get(suffix, {}))
         self._stream = _add_video(self._container, CODINGS[suffix], stream)
         self._last_step = round(TICKS / stream.fps) if stream.fps > 0 else TICKS // 30
         if self.audio_from:
@@ -90,14 +93,27 @@ class VideoSink(Closing):
             self._mux(picture)
             if self._sound is not None:
                 self._sound.copy_until(tick / TICKS)
+            self._check_disk()
         except (OSError, av.FFmpegError) as error:
             self._broken = True
-            raise SinkError(f"cannot go on writing {self.path}: {reason(error)}; the video so far is in {self._target.part}") from error
+            raise SinkError(self._failure("go on writing", error)) from error
 
     def _mux(self, picture: Any) -> None:
         for packet in self._stream.encode(picture):
             packet.duration = round(self._last_step / TICKS / packet.time_base)  # only the last one's counts: it ends the file
             self._container.mux_one(packet)
+
+    def _check_disk(self) -> None:
+        if self._disk is not None and self._disk.error is not None:
+            raise self._disk.error
+
+    def _failure(self, what: str, error: Exception) -> str:
+        """The sentence about a failed write; a part file that shows nothing is removed."""
+        kept = f"the video so far is in {self._target.part}"
+        if not _shows_something(self._target.part):
+            self._target.discard()
+            kept = "free some space or give another folder" if is_full(error) else "nothing was written"
+        return f"cannot {what} {self.path}: {reason(error)}; {kept}"
 
     def _tick(self, frame: OutputFrame) -> int:
         now = frame.captured_at if frame.media_time is None else frame.media_time
@@ -132,31 +148,49 @@ class VideoSink(Closing):
         try:
             self._finish()
         except (OSError, av.FFmpegError) as error:
-            message = f"cannot finish {self.path}: {reason(error)}; the video so far is in {self._target.part}"
             if self._broken:  # told already
-                log.warning(message)
+                log.debug("cannot finish %s: %s", self.path, reason(error))
                 return
-            raise SinkError(message) from error
-        self._target.commit()
+            raise SinkError(self._failure("finish", error)) from error
+        if not self._broken:
+            self._target.commit()
 
     def _finish(self) -> None:
-        container = self._container
         try:
-            self._mux(None)
-            if self._sound is not None:
-                self._sound.copy_until((self._last_tick + self._last_step) / TICKS)
-                self._sound.close()
+            if not self._broken:  # a muxer that failed once must get no more packets
+                self._mux(None)
+                if self._sound is not None:
+                    self._sound.copy_until((self._last_tick + self._last_step) / TICKS)
         finally:
-            self._container = None
-            container.close()
+            self._release()
+        self._check_disk()
+
+    def _release(self) -> None:
+        """Close everything that is open; the container writes its end."""
+        container, self._container = self._container, None
+        try:
+            if self._sound is not None:
+                self._sound.close()
+            if container is not None:
+                container.close()
+        finally:
+            if self._disk is not None:
+                self._disk.close()
 
     def _abandon(self) -> None:
-        container, self._container = self._container, None
-        if self._sound is not None:
-            self._sound.close()
-        if container is not None:
-            container.close()
-        self._target.discard()
+        try:
+            self._release()
+        finally:
+            self._target.discard()
+
+
+def _shows_something(path: Path) -> bool:
+    """True when the file, finished or not, has a first frame."""
+    try:
+        with av.open(str(path)) as container:
+            return next(container.decode(video=0), None) is not None
+    except (OSError, IndexError, av.FFmpegError):
+        return False
 
 
 def _add_video(container: Any, codings: tuple[Coding, ...], stream: StreamFormat) -> Any:

@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import errno
+import sys
+from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -10,6 +14,7 @@ import pytest
 
 from realtime.errors import SinkError, UsageError
 from realtime.sinks import video
+from realtime.sinks.disk import DiskFile
 from realtime.sinks.video import VideoSink
 from tests.sinks.frames import colours_wrong_by, frame, number_of, stream
 
@@ -200,21 +205,92 @@ def test_a_frame_of_another_size_is_refused(tmp_path: Path) -> None:
     assert len(read(tmp_path / "out.mp4")[0]) == 1
 
 
-def test_a_full_disk_is_one_sentence_and_the_old_file_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "out.mp4"
+class _Narrow:
+    """Stands in for a file on a disk with little room."""
+
+    def __init__(self, file: Any, room: int) -> None:
+        self._file, self._room = file, room
+
+    def write(self, data: memoryview) -> int:
+        if self._file.tell() >= self._room:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return int(self._file.write(data[: self._room - self._file.tell()]))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+@pytest.fixture
+def disk_of(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """`disk_of(bytes)`: no video file gets larger than this."""
+
+    def limit(room: int) -> None:
+        class Small(DiskFile):
+            def __init__(self, path: Path) -> None:
+                super().__init__(path)
+                self._file = _Narrow(self._file, room)  # type: ignore[assignment]
+
+        monkeypatch.setattr(video, "DiskFile", Small)
+
+    return limit
+
+
+@pytest.mark.parametrize("suffix", list(video.CODINGS))
+@pytest.mark.parametrize("room", [0, 20, 300])
+def test_a_disk_without_room_for_a_beginning_is_one_sentence_and_leaves_nothing(
+    tmp_path: Path, disk_of: Callable[[int], None], suffix: str, room: int
+) -> None:
+    """The muxer must not be used after a header that failed: it would end the process."""
+    disk_of(room)
+    path = tmp_path / f"out{suffix}"
     path.write_bytes(b"old")
     sink = VideoSink(path)
     sink.open(stream())
-    sink.write(frame(0, media_time=0))
-
-    def full(picture: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(sink, "_mux", full)
-    with pytest.raises(SinkError, match=r"cannot go on writing .*the disk is full.*out\.part\.mp4"):
-        sink.write(frame(1, media_time=0.1))
+    with pytest.raises(SinkError, match="the disk is full; free some space"):
+        for number in range(300):
+            sink.write(frame(number % 256, media_time=number / 30))
     sink.close()
-    assert path.read_bytes() == b"old"
+    sink.close()
+    assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".webm"])
+def test_a_disk_that_fills_up_keeps_what_was_written(tmp_path: Path, disk_of: Callable[[int], None], suffix: str) -> None:
+    disk_of(30_000)
+    path = tmp_path / f"out{suffix}"
+    sink = VideoSink(path)
+    sink.open(stream())
+    with pytest.raises(SinkError, match=r"cannot go on writing .*the disk is full; the video so far is in .*out\.part"):
+        for number in range(2000):
+            sink.write(frame(number * 37 % 256, media_time=number / 30))
+    sink.close()
+    assert not path.exists()
+    seen = 0
+    with av.open(str(tmp_path / f"out.part{suffix}")) as container, suppress(av.FFmpegError):  # the last packet may be cut
+        for _ in container.decode(video=0):
+            seen += 1
+    assert seen > 10
+
+
+def test_a_disk_that_fills_up_at_the_very_end_is_an_error_of_close(tmp_path: Path, disk_of: Callable[[int], None]) -> None:
+    times = [number / 30 for number in range(3)]
+    write(tmp_path / "whole.mp4", times)
+    disk_of((tmp_path / "whole.mp4").stat().st_size - 10)
+    sink = VideoSink(tmp_path / "out.mp4")
+    sink.open(stream())
+    for number, time in enumerate(times):
+        sink.write(frame(number, media_time=time))
+    with pytest.raises(SinkError, match=r"cannot finish .*the disk is full"):
+        sink.close()
+    assert not (tmp_path / "out.mp4").exists()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/dev/full is Linux's")
+def test_the_disk_is_probed_before_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "touch", lambda path, exist_ok: path.symlink_to("/dev/full"))
+    with pytest.raises(SinkError, match="the disk is full; free some space or give another folder"):
+        VideoSink(tmp_path / "out.mp4").open(stream())
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_encoder_that_is_missing_is_replaced_or_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
