@@ -18,6 +18,15 @@ _REACH = 0.35
 _STALE = 0.25
 """Seconds after which a velocity says nothing about where the face is."""
 
+PASSES = 4
+"""Most passes of the mesh network over one frame."""
+_SETTLED = 0.05
+"""Face sizes, and as many parts of the face's size, by which a mesh may differ from the region it was looked for in. A mesh is right when
+it is a fixed point: looked for around itself it stays. Off the crop's centre the network is drawn back towards it, by up to a third of the
+distance (measured on clips of 0.1 to 0.4 face sizes a frame), so the swap would peel off the face."""
+_LEANING = 12.0
+"""The same for the roll in degrees."""
+
 
 @dataclass(frozen=True, slots=True)
 class Miss:
@@ -54,12 +63,28 @@ def flaw(mesh: Landmarks, box: Box, image: Image, presence: float) -> str:
     return "" if _face_like(mesh.points, box) else "degenerate mesh"
 
 
+def settled(looked: Region, found: Region) -> bool:
+    """Whether a mesh found in one region lies where it was looked for; else it is not to be trusted before another look."""
+    slack = _SETTLED * found.size / geometry.REGION_MARGIN
+    moved = math.hypot(found.x - looked.x, found.y - looked.y)
+    leaned = abs((found.angle - looked.angle + 180.0) % 360.0 - 180.0)
+    # A box grows with an opening mouth, so the size is given twice the room.
+    return moved <= slack and abs(found.size / looked.size - 1.0) <= 2 * _SETTLED and leaned <= _LEANING
+
+
 def _face_like(points: Floats, box: Box) -> bool:
     """A face is neither a sliver nor folded up. The eye distance is taken in depth too, so that a profile passes."""
     if min(box.width, box.height) < 4 or not 0.35 < box.width / box.height < 2.2:
         return False
     left, right = geometry.OUTER_EYE_CORNERS
     return float(np.linalg.norm(points[right] - points[left])) > 0.15 * max(box.width, box.height)
+
+
+def _around(points: Floats, box: Box) -> Region:
+    """Where to look for this mesh, with this bounding box, again."""
+    left, right = geometry.OUTER_EYE_CORNERS
+    side = max(box.width, box.height) * geometry.REGION_MARGIN
+    return Region(*box.centre, side, geometry.roll(points[left], points[right]))
 
 
 class Follower:
@@ -74,37 +99,51 @@ class Follower:
         self._centre = (0.0, 0.0)
         self.box = Box(0.0, 0.0, 0.0, 0.0)
         """Of the mesh last found, before any smoothing: it lags least."""
+        self.passes = 0
+        """Of the network, over the last frame."""
 
-    def start(self, image: Image, detection: Detection, most: int = 2) -> Landmarks | Miss:
-        """The mesh of a detected face, in two passes: the detector's points wander by up to a tenth of the eye distance.
+    def start(self, image: Image, detection: Detection, most: int = PASSES) -> Landmarks | Miss:
+        """The mesh of a detected face, in two passes or more: the detector's points wander by up to a tenth of the eye distance.
 
-        Up to `most` passes when the network is not sure after two; for photos, where odd light can need several to settle.
+        Up to `most` passes until the network is sure and the mesh stays where it is.
         """
         region = geometry.region_from_detection(detection)
         reason = ""
         for done in range(1, most + 1):
             mesh = self._landmarker.landmarks(image, region)
-            self.box = geometry.bounds(mesh.points)
+            self.box, self.passes = geometry.bounds(mesh.points), done
             reason = flaw(mesh, self.box, image, self._presence)
-            if not reason and done >= 2:
-                return mesh
             # Crops may be off before the last, so presence need not be high yet; but what is no face at all gives no next crop.
-            if flaw(mesh, self.box, image, self._presence / 2):
+            if reason and flaw(mesh, self.box, image, self._presence / 2):
                 break
-            region = geometry.region_from_landmarks(mesh.points)
+            around = _around(mesh.points, self.box)
+            if not reason and done >= 2 and (settled(region, around) or done == most):
+                return mesh
+            region = around
         return Miss(reason)
 
     def step(self, image: Image, at: float) -> Landmarks | Miss:
-        """The mesh in the next frame. Raises RuntimeError when nothing was kept before."""
+        """The mesh in the next frame: one pass of the network when it lies where it was expected, else more until it stays.
+
+        Raises RuntimeError when nothing was kept before.
+        """
         if self._region is None:
             raise RuntimeError("nothing to follow: keep a mesh first")
         before = self._region.size / geometry.REGION_MARGIN
-        mesh = self._landmarker.landmarks(image, self._predicted(at))
-        self.box = geometry.bounds(mesh.points)
-        reason = flaw(mesh, self.box, image, self._presence)
-        if not reason and not 0.6 < max(self.box.width, self.box.height) / before < 1.7:
-            reason = "size jump"
-        return Miss(reason) if reason else mesh
+        region = self._predicted(at)
+        for self.passes in range(1, PASSES + 1):
+            mesh = self._landmarker.landmarks(image, region)
+            self.box = geometry.bounds(mesh.points)
+            reason = flaw(mesh, self.box, image, self._presence)
+            if not reason and not 0.6 < max(self.box.width, self.box.height) / before < 1.7:
+                reason = "size jump"
+            if reason:
+                return Miss(reason)
+            around = _around(mesh.points, self.box)
+            if settled(region, around):
+                return mesh
+            region = around
+        return Miss("unsettled")
 
     def keep(self, points: Floats, box: Box, at: float) -> None:
         """Remember a mesh, smoothed by now and with this bounding box, to look around next."""
@@ -115,13 +154,17 @@ class Follower:
         else:
             self._velocity = np.zeros(2)
         self._centre, self._at = (x, y), at
-        left, right = geometry.OUTER_EYE_CORNERS
-        side = max(box.width, box.height) * geometry.REGION_MARGIN
-        self._region = Region(*box.centre, side, geometry.roll(points[left], points[right]))
+        self._region = _around(points, box)
+
+    def ahead(self, box: Box, at: float) -> Box:
+        """A box where the followed face was last, moved to where the face may be by now if it went on."""
+        reach = min(max(at - self._at, 0.0), _STALE)
+        x, y = (float(v) * reach for v in self._velocity)
+        return Box(box.x0 + x, box.y0 + y, box.x1 + x, box.y1 + y)
 
     def forget(self) -> None:
+        """Follow nothing; where the face was heading stays known until another mesh is kept."""
         self._region = None
-        self._velocity = np.zeros(2)
 
     def _predicted(self, at: float) -> Region:
         assert self._region is not None

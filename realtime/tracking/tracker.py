@@ -150,9 +150,16 @@ class Tracker:
             if self._in_place(other):
                 mesh = self._start(image, other)
                 if isinstance(mesh, Landmarks):
-                    self._watch.question(self._at)
-                    return self._found(image, self._keep(mesh), Status.DETECTED, reason)
+                    return self._found(image, self._again(image, mesh), Status.DETECTED, reason)
         return self._missing(image, self._lose(reason))
+
+    def _again(self, image: Image, mesh: Landmarks) -> Face:
+        """Carry on from a detection: neither smoothing nor velocity may drag the mesh back to where it was wrongly."""
+        self._follower.forget()
+        if self._filter is not None:
+            self._filter.reset()
+        self._watch.question(self._at)
+        return self._keep(mesh)
 
     def _in_place(self, other: Other, reach: float = 0.6) -> bool:
         """Whether a face lies where the followed one was last, and turned up there: it was not in view before, nor came from elsewhere."""
@@ -171,8 +178,7 @@ class Tracker:
             if isinstance(mesh, Miss):
                 continue
             if drifted:
-                self._watch.question(self._at)
-                return self._found(image, self._keep(mesh), Status.DETECTED, "drift")
+                return self._found(image, self._again(image, mesh), Status.DETECTED, "drift")
             self._enrolment.clear()
             return self._found(image, self._take(mesh), Status.DETECTED, "challenged")
         if self._watch.stranger_since is not None and not self._suspects:

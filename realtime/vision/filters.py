@@ -37,11 +37,13 @@ class OneEuroSettings:
     mouth opening better than one filter for all at the same stillness; most of a mesh network's jitter is of the mesh as a whole."""
     jump: float = 0.25
     """Mean displacement, in face sizes, from which the filter starts anew."""
+    lag: float = 0.01
+    """Face sizes that the smoothed head may stay behind at most: at the start of a quick move the speed is not known yet."""
     gap: float = 0.5
     """Seconds without a sample after which the filter starts anew."""
 
     def __post_init__(self) -> None:
-        for name in ("min_cutoff", "d_cutoff", "shape_min_cutoff", "shape_d_cutoff", "jump", "gap"):
+        for name in ("min_cutoff", "d_cutoff", "shape_min_cutoff", "shape_d_cutoff", "jump", "lag", "gap"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"expected {name} above 0, got {getattr(self, name)}")
 
@@ -94,7 +96,7 @@ class LandmarkFilter:
         return bool(
             _one_euro(
                 points, self._state, self._carried, self._motion, self._change, size, dt, s.min_cutoff, s.beta, s.d_cutoff,
-                s.shape_min_cutoff, s.shape_beta, s.shape_d_cutoff, s.jump,
+                s.shape_min_cutoff, s.shape_beta, s.shape_d_cutoff, s.jump, s.lag,
             )
         )  # fmt: skip
 
@@ -171,10 +173,10 @@ def _carry(points, state, carried, scale):  # type: ignore[no-untyped-def]
 
 @compiled(
     "boolean(float32[:,::1], float32[:,::1], float32[:,::1], float32[:,::1], float32[:,::1], float64, float64, float64, float64,"
-    " float64, float64, float64, float64, float64)",
+    " float64, float64, float64, float64, float64, float64)",
     fastmath=_FAST,
 )
-def _one_euro(points, state, carried, motion, change, size, dt, cut, beta, d_cut, shape_cut, shape_beta, shape_d_cut, jump):  # type: ignore[no-untyped-def]
+def _one_euro(points, state, carried, motion, change, size, dt, cut, beta, d_cut, shape_cut, shape_beta, shape_d_cut, jump, lag):  # type: ignore[no-untyped-def]
     """One step: `points` and `state` become the smoothed mesh; False, with nothing changed, when the mesh has jumped.
 
     `motion` and `change` are low-passed velocities in pixels a second, of the head and of the expression. Like the published filter's
@@ -200,6 +202,12 @@ def _one_euro(points, state, carried, motion, change, size, dt, cut, beta, d_cut
         motion[i, 0], motion[i, 1] = mx, my
         energy += mx * mx + my * my
     head = _gain(cut + beta * np.sqrt(energy / n) / size, dt)
+    moved = 0.0  # this time of the head alone
+    for i in range(n):
+        dx, dy = carried[i, 0] - state[i, 0], carried[i, 1] - state[i, 1]
+        moved += np.sqrt(dx * dx + dy * dy)
+    if (1.0 - head) * moved > lag * size * n:
+        head = 1.0 - lag * size * n / moved
 
     gain = _gain(shape_d_cut, dt)
     rise = shape_beta / size
