@@ -13,6 +13,7 @@ from realtime import cli
 from realtime.backends.select import BackendStatus
 from realtime.commands import checks
 from realtime.commands.checks import Finding
+from realtime.errors import RealtimeError
 from realtime.sources.cameras import CameraEntry
 
 
@@ -77,6 +78,27 @@ def test_a_full_disk_needs_a_cure(monkeypatch: pytest.MonkeyPatch, store: Simple
     assert finding.status == "cure"
     assert finding.detail.startswith("3.0 MB free")
     assert "REALTIME_MODELS" in finding.detail
+
+
+@pytest.mark.parametrize(("ready", "status"), [(True, "note"), (False, "cure")])
+def test_a_read_only_models_folder_matters_only_while_models_are_missing(
+    ready: bool, status: str, monkeypatch: pytest.MonkeyPatch, store: SimpleNamespace
+) -> None:
+    store.ready = ready
+    monkeypatch.setattr(checks.os, "access", lambda path, mode: False)
+    (finding,) = checks._disk()
+    assert finding.status == status
+    assert "cannot be written" in finding.detail
+    assert "REALTIME_MODELS" in finding.detail
+
+
+def test_a_check_that_ends_with_a_sentence_is_told_in_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    def check() -> Iterator[Finding]:
+        raise RealtimeError("There is no place to keep compiled code.")
+        yield
+
+    monkeypatch.setattr(checks, "CHECKS", {"kernels": check})
+    assert checks.examine() == [Finding("kernels", "cure", "There is no place to keep compiled code.")]
 
 
 def test_cameras_and_virtual_camera(monkeypatch: pytest.MonkeyPatch) -> None:

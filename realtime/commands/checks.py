@@ -14,6 +14,7 @@ from typing import Literal
 from realtime import __version__
 from realtime.commands.machine import cores, cpu_features, cpu_name, kernels_cached
 from realtime.commands.output import megabytes, program
+from realtime.errors import RealtimeError
 
 Status = Literal["ok", "note", "cure"]
 
@@ -40,6 +41,8 @@ def examine() -> list[Finding]:
     for name, check in CHECKS.items():
         try:
             findings.extend(check())
+        except RealtimeError as error:
+            findings.append(Finding(name, "cure", str(error)))
         except Exception as error:
             findings.append(Finding(name, "cure", f"this check failed ({type(error).__name__}: {error}): please report it"))
     return findings
@@ -119,13 +122,17 @@ def _models() -> Iterator[Finding]:
 
 
 def _disk() -> Iterator[Finding]:
+    from realtime.models.catalog import DEFAULTS
     from realtime.storage import model_store
 
-    folder = existing(model_store().folder)
+    models = model_store()
+    folder = existing(models.folder)
     free = shutil.disk_usage(folder).free
     elsewhere = "or name another folder in REALTIME_MODELS"
     if not os.access(folder, os.W_OK):
-        yield Finding("disk", "cure", f"{folder} cannot be written: make it writable, {elsewhere}")
+        complete = all(models.checked(name).state == "ready" for name in DEFAULTS)  # then nothing need be written
+        cure = f"{folder} cannot be written, so nothing can be fetched: make it writable, {elsewhere}"
+        yield Finding("disk", "note" if complete else "cure", cure)
     elif free < NEEDED_DISK:
         yield Finding("disk", "cure", f"{megabytes(free)} free in {folder}: make it {megabytes(NEEDED_DISK)}, {elsewhere}")
     else:
@@ -134,6 +141,8 @@ def _disk() -> Iterator[Finding]:
 
 def _kernels() -> Iterator[Finding]:
     import numba
+
+    import realtime.vision.planes  # noqa: F401  # raises the sentence that says what to do when compiled code cannot be kept
 
     state = "compiled and cached" if kernels_cached() else "compiled on the first run (a minute or so), then cached"
     yield Finding("kernels", "ok", f"numba {numba.__version__}, {state}")

@@ -8,6 +8,8 @@ from typing import Any, ParamSpec, TypeVar
 
 from numba import njit
 
+from realtime.errors import RealtimeError
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -17,10 +19,11 @@ def compiled(signature: str, **options: Any) -> Callable[[Callable[P, R]], Calla
 
     numba's own way with a signature compiles, or loads from the cache, while the module is imported: a quarter of a second for the
     first such function, which nothing can overlap with. Arguments are converted to the signature; TypeError when they do not fit.
+    Raises RealtimeError when there is no folder to keep machine code in: without one every start would take a minute.
     """
 
     def wrap(function: Callable[P, R]) -> Callable[P, R]:
-        dispatcher = njit(cache=True, nogil=True, **options)(function)
+        dispatcher = _kept(function, options)
         ready = False
 
         @wraps(function)
@@ -36,3 +39,14 @@ def compiled(signature: str, **options: Any) -> Callable[[Callable[P, R]], Calla
         return call
 
     return wrap
+
+
+def _kept(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """The function as numba's dispatcher, with its cache beside the source, or else in the user's cache folder."""
+    try:
+        return njit(cache=True, nogil=True, **options)(function)
+    except RuntimeError as error:
+        if "cannot cache" not in str(error):
+            raise
+        places = "neither the program's own folder nor your cache folder can be written"
+        raise RealtimeError(f"There is no place to keep compiled code: {places}; name one that can be in NUMBA_CACHE_DIR.") from error

@@ -3,7 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numba import njit
+from numba.core.caching import CacheImpl
 
+from realtime.errors import RealtimeError
 from realtime.vision.compiled import compiled
 
 
@@ -35,3 +37,11 @@ def test_arguments_of_another_kind_are_refused_rather_than_compiled_for() -> Non
 
 def test_keeps_name_and_documentation() -> None:
     assert total.__name__ == "total"
+
+
+def test_nowhere_to_keep_compiled_code_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with a read-only installation whose user has no home."""
+    for locator in CacheImpl._locator_classes:
+        monkeypatch.setattr(locator, "from_function", lambda *given: None)
+    with pytest.raises(RealtimeError, match=r"^There is no place to keep compiled code: .* NUMBA_CACHE_DIR\.$"):
+        compiled("float32(float32)")(lambda value: value)
