@@ -136,10 +136,14 @@ class ModelStore:
     def _status(self, name: str, *, thorough: bool) -> ModelStatus:
         model = self._model(name)
         path = self._folder / f"{name}.onnx"
-        size = path.stat().st_size if path.is_file() else 0
         state = ModelState.MISSING
-        if size:
-            state = ModelState.READY if self._intact(model, path, size, thorough=thorough) else ModelState.DAMAGED
+        try:
+            size = path.stat().st_size if path.is_file() else 0
+            if size:
+                state = ModelState.READY if self._intact(model, path, size, thorough=thorough) else ModelState.DAMAGED
+        except OSError as error:
+            cure = "make it readable, or name another folder in REALTIME_MODELS"
+            raise ModelError(f"The model file {path} cannot be read ({error.strerror or error}): {cure}.") from error
         return ModelStatus(name, model.role, model.licence, state, path, size)
 
     def _model(self, name: str) -> Model:

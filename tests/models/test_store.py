@@ -249,6 +249,16 @@ def test_content_is_read_once_unless_the_file_changes(tmp_path: Path, monkeypatc
     assert not models.has("first")
 
 
+def test_a_file_that_may_not_be_read_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path) -> bytes:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    store(tmp_path).ensure(["first"])
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(ModelError, match=r"first.onnx cannot be read \(Permission denied\): make it readable, or name .*REALTIME_MODELS\.$"):
+        store(tmp_path).path("first")
+
+
 def test_a_new_source_file_in_the_catalogue_is_fetched(tmp_path: Path) -> None:
     store(tmp_path).ensure(["first"])
     assert store(tmp_path, sha256="0" * 64).status("first").state == "damaged"
