@@ -20,7 +20,7 @@ from realtime.backends.base import Session
 from realtime.backends.select import AUTO, describe, open_engine, open_session
 from realtime.builder import manifest
 from realtime.config import Settings
-from realtime.errors import BackendError, SinkError, UsageError
+from realtime.errors import BackendError, RealtimeError, SinkError
 from realtime.models.base import Detector, Identity, Landmarker, Recogniser, Swapper
 from realtime.models.detectors.yunet import YuNet
 from realtime.models.landmarks.mesh import MeshLandmarker
@@ -32,21 +32,23 @@ from realtime.pipeline.controls import Controls
 from realtime.pipeline.finish import Finisher, OnLost
 from realtime.pipeline.infer import Infer
 from realtime.pipeline.pipeline import Limits, Pipeline
-from realtime.pipeline.telemetry import FrameLog, Telemetry
+from realtime.pipeline.telemetry import FrameLog, Telemetry, unwritable
 from realtime.profiles import PROFILES
 from realtime.sinks.base import Sink
 from realtime.sinks.commands import Command, KeyCommand
-from realtime.sinks.image import save_still
+from realtime.sinks.image import ImageSink, save_still
 from realtime.sinks.select import open_output
 from realtime.sinks.window import WindowSink
 from realtime.sources.base import SourceInfo
+from realtime.sources.image import ImageSource
 from realtime.sources.select import open_input
 from realtime.sources.transform import Transformed
 from realtime.storage import engines_folder, model_store
 from realtime.tracking import Tracker, TrackerSettings
 from realtime.trust.badge import Badge
 from realtime.trust.watermark import Marker
-from realtime.types import OutputFrame
+from realtime.types import OutputFrame, SourcePhoto, State
+from realtime.vision import geometry
 from realtime.vision.filters import LandmarkFilter
 
 log = logging.getLogger(__name__)
@@ -146,10 +148,22 @@ def fit_sources(settings: Settings, models: Models, notify: Notify) -> list[Iden
     identities = []
     for paths in settings.sources:
         photos, notes = load_source(paths, models.photo_detector, models.landmarker)
-        for note in notes:
+        for note in (*notes, *strangers(photos, models.recogniser)):
             notify(note)
         identities.append(models.swapper.fit(photos))
     return identities
+
+
+def strangers(photos: Sequence[SourcePhoto], recogniser: Recogniser | None) -> list[str]:
+    """A sentence about each photo whose face does not look like the first one's, though they are to be one person."""
+    if recogniser is None or len(photos) < 2:
+        return []
+    first, *others = (recogniser.embed(photo.image, geometry.five_points(photo.landmarks.points)) for photo in photos)
+    return [
+        f"{photo.name} and {photos[0].name} do not look like one person: for two people give each a --source of their own"
+        for photo, other in zip(photos[1:], others, strict=True)
+        if float(first @ other) < recogniser.same_person
+    ]
 
 
 class App:
@@ -178,19 +192,35 @@ class App:
         self.telemetry.started_at = _process_start()
         self._warn()
         with ExitStack() as cleanup:
-            models = self._models(cleanup)
-            identities = fit_sources(settings, models, self._notify)
+            # First what costs nothing, so that a word that was mistyped is told before anything is fetched or loaded.
             source = open_input(settings.input, settings.size, settings.fps, mirror=settings.mirror, rotate=settings.rotate)
             sinks = [open_output(text) for text in settings.outputs]
+            models = self._models(cleanup)
+            identities = fit_sources(settings, models, self._notify)
             frame_log = cleanup.enter_context(FrameLog(settings.frame_log)) if settings.frame_log else None
             pipeline = self._pipeline(models, identities, source, sinks, frame_log)
             begun = time.monotonic()
             try:
                 pipeline.run()
-            finally:
-                self.report = self.telemetry.report(pipeline.dropped, time.monotonic() - begun, models.roles)
-                self._write_report(self.report)
+            except BaseException:
+                self.report = self._measured(pipeline, source, begun, models)
+                try:
+                    self._write_report(self.report)
+                except RealtimeError as error:  # what ended the run comes first
+                    self._notify(str(error))
+                raise
+            self.report = self._measured(pipeline, source, begun, models)
+            self._write_report(self.report)
             return self.report
+
+    def _measured(self, pipeline: Pipeline, source: Transformed, begun: float, models: Models) -> dict[str, Any]:
+        passed = (State.STARTING, State.LOST, State.FAILED) if self._settings.on_lost == "pass" else ()
+        report = self.telemetry.report(pipeline.dropped, time.monotonic() - begun, models.roles, passed)
+        report["input"] = None
+        if pipeline.info is not None:
+            info = pipeline.info
+            report["input"] = {"name": info.name, "kind": kind(source, info), "width": info.width, "height": info.height, "fps": info.fps}
+        return report
 
     def _warn(self) -> None:
         if self._settings.on_lost == "pass":
@@ -215,14 +245,14 @@ class App:
             telemetry=self.telemetry,
             controls=self.controls,
             frame_log=frame_log,
-            on_open=lambda info: self._opened(info, sinks),
+            on_open=lambda info: self._opened(info, kind(source, info), sinks),
             on_tick=lambda: self._obey(windows, source, pipeline.stop),
             on_still=self._save_still,
             limits=Limits(settings.frames, settings.seconds),
         )
         return pipeline
 
-    def _opened(self, info: SourceInfo, sinks: Sequence[Sink]) -> None:
+    def _opened(self, info: SourceInfo, kind: str, sinks: Sequence[Sink]) -> None:
         """The source is open, the sinks are not yet."""
         if info.audio_from:
             from realtime.sinks.video import VideoSink  # here, because PyAV is large
@@ -232,6 +262,11 @@ class App:
                     sink.audio_from = info.audio_from
         if info.note:
             self._notify(info.note)
+        if self._settings.fps is not None and kind != "live":
+            self._notify(f"--fps is for cameras: {info.name} keeps its own rate")
+        for sink in sinks:
+            if isinstance(sink, ImageSink) and kind != "picture":
+                self._notify(f"{sink.name} will hold the last frame only: for all of them name a video, as out.mp4")
         if info.live:
             self._notify(f"{info.name}: {info.width}x{info.height} at {info.fps:g} fps to {', '.join(self._settings.outputs)}; Ctrl-C ends")
 
@@ -268,7 +303,12 @@ class App:
         try:
             path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
         except OSError as error:
-            raise UsageError(f"cannot write the report {path}: {error.strerror}; choose a folder you may write to") from error
+            raise unwritable("report", path, error) from error
+
+
+def kind(source: Transformed, info: SourceInfo) -> str:
+    """What the input is to the user: "live", "file" or "picture"."""
+    return "live" if info.live else "picture" if isinstance(source.source, ImageSource) else "file"
 
 
 def tracking(settings: Settings) -> TrackerSettings:

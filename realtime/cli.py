@@ -8,15 +8,17 @@ No sub-command is imported before it is chosen, so that help, version and mistak
 from __future__ import annotations
 
 import atexit
+import contextlib
 import gc
 import importlib
 import logging
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
 from realtime import guard
-from realtime.errors import RealtimeError, UsageError
+from realtime.errors import RealtimeError, UsageError, is_full
 
 COMMANDS = {
     "cameras": "list the cameras with their formats and rates",
@@ -25,12 +27,12 @@ COMMANDS = {
     "doctor": "check this machine and say how to mend what is missing",
     "demo": "swap a face in a moving picture, no camera needed, and measure it",
 }
-INTERRUPTED = 130  # what shells report for a program ended by Ctrl-C
+BY_SIGNAL = 128  # what shells report for a program ended by a signal is this and its number: 130 for Ctrl-C, 143 for SIGTERM
 BROKEN_PIPE = 141
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit status: 0 done, 1 failed, 2 asked wrongly, 130 interrupted."""
+    """Run one command; returns the exit status: 0 done, 1 failed, 2 asked wrongly, 128 and the signal's number when ended by one."""
     guard.check()
     atexit.register(gc.freeze)  # or the last collection looks through all that was loaded, for half a second and for nothing
     argv = sys.argv[1:] if argv is None else list(argv)
@@ -40,8 +42,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         status = _command(argv)
         sys.stdout.flush()
         return status
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    except KeyboardInterrupt as interrupt:  # Python's own has no arguments
+        return BY_SIGNAL + int(interrupt.args[0] if interrupt.args else signal.SIGINT)
     except BrokenPipeError:
         return _pipe_closed()
     except RealtimeError as error:
@@ -49,6 +51,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MemoryError as error:
         return _fail(error, "there is not enough memory: close other programs or choose a smaller --size", 1)
     except Exception as error:
+        if is_full(error):
+            _leave_stdout()
+            return _fail(error, "the disk that the output goes to is full: free some space or send it elsewhere", 1)
         what = f"internal error ({type(error).__name__}: {error}); run again with --log-level debug for the details and report them"
         return _fail(error, what, 1)
 
@@ -98,9 +103,15 @@ def _fail(error: BaseException, sentence: str, status: int) -> int:
 
 
 def _pipe_closed() -> int:
-    """The reader of our output went away (`... | head`): leave quietly, and keep Python from complaining at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """The reader of our output went away (`... | head`): leave quietly."""
+    _leave_stdout()
     return BROKEN_PIPE
+
+
+def _leave_stdout() -> None:
+    """What is still to be printed goes nowhere: Python would try once more at its exit, and complain."""
+    with contextlib.suppress(OSError, ValueError):  # a stream that is no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

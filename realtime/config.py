@@ -6,6 +6,7 @@ Everything here is the edge: a value that gets past it is of the right type and 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -180,7 +181,23 @@ def _target(value: Any) -> Path:
         raise UsageError(f"cannot write {value}: it is a folder, name a file in it")
     if not path.parent.is_dir():
         raise UsageError(f"cannot write {value}: the folder {path.parent} does not exist, make it first")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise UsageError(f"cannot write {value}: permission denied, choose a folder you may write to")
     return path
+
+
+def _outputs(value: Any) -> tuple[str, ...]:
+    """What kind of output each is, the sinks know; where a file would go is checked here, before anything is loaded."""
+    texts = _texts(value)
+    for text in texts:
+        if (path := output_file(text)) is not None and (path.suffix or os.sep in text or path.is_dir()):
+            _target(text)
+    return texts
+
+
+def output_file(text: str) -> Path | None:
+    """The file that an output names; None for a device, a window and the like."""
+    return None if text.partition(":")[0] in ("virtualcam", "window", "null") else Path(text).expanduser()
 
 
 def _one_of(choices: Sequence[str]) -> str:
@@ -192,10 +209,10 @@ _IN_OUT, _PICTURE, _SWAP, _RUN = "In and out", "Picture", "Swap", "Run"
 OPTIONS: tuple[Option, ...] = (
     Option("source", "sources", _IN_OUT, "PHOTO", "photos of the face to show; again for a second person",
            "a list of photo files", _people),
-    Option("input", "input", _IN_OUT, "WHAT", "camera number or name, video, image, rtsp:// URL, synthetic",
+    Option("input", "input", _IN_OUT, "WHAT", "camera number or name, file, rtsp:// or http:// URL, synthetic",
            "an input", _text, shown_default="the first camera"),
     Option("output", "outputs", _IN_OUT, "WHERE", "virtualcam[:DEVICE], window, FILE.mp4, FILE.png, null; again for more",
-           "an output or a list of outputs", _texts, shown_default="virtualcam"),
+           "an output or a list of outputs", _outputs, shown_default="virtualcam"),
     Option("size", "size", _PICTURE, "SIZE", "picture size to ask for, as 1280x720 or 720p",
            f"a size such as 1280x720 (even numbers, 64 to 7680) or {_one_of(tuple(SIZES))}", _size, shown_default="720p for cameras"),
     Option("fps", "fps", _PICTURE, "N", "frames a second to ask for",
@@ -218,7 +235,7 @@ OPTIONS: tuple[Option, ...] = (
            _one_of(BACKENDS), _choice(*BACKENDS), BACKENDS),
     Option("frames", "frames", _RUN, "N", "stop after so many frames",
            "a whole number above 0", _count, shown_default="no limit"),
-    Option("seconds", "seconds", _RUN, "N", "stop after so many seconds",
+    Option("seconds", "seconds", _RUN, "N", "stop after so many seconds, of a file: of its own time",
            "a number from 0.1 to 1000000", _number(0.1, 1e6), shown_default="no limit"),
     Option("report", "report", _RUN, "FILE", "write rates, latency and stage times as JSON at the end",
            "a file name", _target),
@@ -259,6 +276,9 @@ def read_config(path: Path) -> dict[str, object]:
         raise UsageError(f"the configuration file {path} is not valid TOML: {error}") from None
     known = [option.name for option in OPTIONS]
     named = {key.replace("_", "-"): value for key, value in values.items()}
+    for key in values:
+        if "_" in key and key.replace("_", "-") in values:
+            raise UsageError(f"'{key}' and '{key.replace('_', '-')}' in {path} are the same key: keep one of them")
     for key in named:
         if key not in known:
             raise UsageError(f"unknown key '{key}' in {path}{near_miss(key, known) or ' (the keys are ' + ', '.join(known) + ')'}")
@@ -296,4 +316,29 @@ def load_settings(given: Mapping[str, object], config_file: Path | None = None) 
             values[option.field] = parse_value(option, from_file[option.name], f"'{option.name}' in {path}")
     if "sources" not in values:
         raise UsageError("no source photo: say whose face to show with --source me.jpg (or try `python -m realtime demo` first)")
-    return Settings(**values)
+    settings = Settings(**values)
+    _keep_apart(settings, path if from_file else None)
+    return settings
+
+
+def _keep_apart(settings: Settings, config_file: Path | None) -> None:
+    """Raises UsageError when a file would be written over one that the run reads, or over another one that it writes."""
+    _, _, photo = settings.input.rpartition("synthetic:")
+    taken = [("the input", Path(photo).expanduser())]
+    taken += [("a source photo", path) for group in settings.sources for path in group]
+    taken += [("the configuration file", config_file)] if config_file else []
+    outputs = [("--output", path) for text in settings.outputs if (path := output_file(text))]
+    for name, path in (*outputs, ("--report", settings.report), ("--frame-log", settings.frame_log)):
+        if path is None or (path.exists() and not path.is_file()):  # a device, as /dev/null, takes it all
+            continue
+        for what, other in taken:
+            if _same_file(path, other):
+                raise UsageError(f"{name} {path} would overwrite {what} {other}: give another name")
+        taken.append((f"the file of {name}", path))
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    try:
+        return one.resolve() == other.resolve() or one.samefile(other)
+    except (OSError, ValueError, RuntimeError):  # one of them is not there, or is no file name
+        return False

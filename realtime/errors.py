@@ -2,6 +2,20 @@
 
 from __future__ import annotations
 
+import errno
+
+
+def is_full(error: BaseException) -> bool:
+    """Whether a system error says that there is no room left to write."""
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+def reason(error: BaseException) -> str:
+    """What the system or FFmpeg says, in words, e.g. "permission denied"."""
+    if is_full(error):
+        return "the disk is full"
+    return str(getattr(error, "strerror", None) or error).lower()
+
 
 class RealtimeError(Exception):
     """Base of every error the user is meant to read; the command line prints its message and exits with `exit_code`."""

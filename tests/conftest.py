@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import cv2
+import hypothesis
 import pytest
 
 from realtime.errors import ModelError
@@ -15,6 +16,10 @@ from realtime.storage import model_store
 from realtime.types import Image
 
 _ROOT = Path(__file__).parent.parent
+
+# A busy machine must not fail a test: none is about how long one example takes.
+hypothesis.settings.register_profile("unhurried", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("unhurried")
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,7 @@ import pytest
 from realtime import app
 from realtime.backends.select import open_session
 from realtime.config import Settings
-from realtime.errors import UsageError
+from realtime.errors import SinkError, UsageError
 from realtime.models.detectors.yunet import YuNet
 from realtime.models.landmarks.mesh import MeshLandmarker
 from realtime.models.recognisers.sface import SFace
@@ -98,6 +98,7 @@ def test_a_picture_without_a_face_gives_the_placeholder_and_not_the_picture(tmp_
     cv2.imwrite(str(room), np.random.default_rng(0).integers(0, 255, (240, 320, 3), np.uint8))
     report = app.run(settings(tmp_path, room, "out.png"))
     assert report["states"] == {"starting": 1}
+    assert report["hidden_frames"] == 1
     assert np.abs(cv2.imread(str(tmp_path / "out.png")).astype(int) - cv2.imread(str(room))).mean() > 30
 
 
@@ -105,6 +106,43 @@ def test_pass_warns_before_it_shows_anything(tmp_path):
     said: list[str] = []
     app.run(settings(tmp_path, TARGET, "out.png", on_lost="pass"), notify=said.append)
     assert any("your own face is shown" in sentence for sentence in said)
+
+
+def test_a_report_says_what_kind_of_input_it_was(tmp_path):
+    still = app.run(settings(tmp_path, TARGET, "out.png"))
+    assert (still["input"]["kind"], still["hidden_frames"]) == ("picture", 0)
+    said: list[str] = []
+    film = app.run(settings(tmp_path, clip(tmp_path / "in.mp4"), "last.jpg", fps=60.0, seconds=0.4), notify=said.append)
+    assert (film["input"]["kind"], film["frames_out"]) == ("file", 10)
+    assert any("last.jpg will hold the last frame only" in sentence for sentence in said)
+    assert any(sentence.startswith("--fps is for cameras: in.mp4 keeps its own rate") for sentence in said)
+
+
+def test_two_people_under_one_source_are_noticed(tmp_path):
+    said: list[str] = []
+    pair = settings(tmp_path, TARGET, "out.png")
+    app.run(replace(pair, sources=((SOURCE, TARGET),)), notify=said.append)
+    assert any("p006_studio.jpg and p001_studio.jpg do not look like one person" in sentence for sentence in said)
+    said.clear()
+    app.run(replace(pair, sources=((DATA / "p006_studio.jpg", DATA / "p006_selfie.jpg"),)), notify=said.append)
+    assert not any("one person" in sentence for sentence in said)
+
+
+def test_a_mistyped_output_is_told_before_any_model_is_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(app, "load_models", lambda *_: pytest.fail("models were loaded"))
+    with pytest.raises(UsageError, match="there is no output 'windw'"):
+        app.run(replace(settings(tmp_path), outputs=("windw",)))
+
+
+def test_a_report_that_cannot_be_written_does_not_hide_what_ended_the_run(tmp_path, monkeypatch):
+    def broken(pipeline):
+        raise SinkError("the cable is out")
+
+    monkeypatch.setattr(app.Pipeline, "run", broken)
+    said: list[str] = []
+    with pytest.raises(SinkError, match="the cable is out"):
+        app.run(settings(tmp_path, TARGET, "out.png", report=tmp_path / "gone" / "r.json"), notify=said.append)
+    assert any("cannot write the report" in sentence for sentence in said)
 
 
 def test_a_source_without_a_face_ends_before_anything_is_opened(tmp_path):
@@ -124,7 +162,8 @@ def test_both_backends_swap_alike(tmp_path, likeness):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
-def test_ctrl_c_leaves_a_playable_file(tmp_path):
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_leaves_a_playable_file(tmp_path, number, status):
     target = tmp_path / "out.mp4"
     options = ["--source", str(SOURCE), "--input", "synthetic", "--output", str(target), "--size", "640x360"]
     command = [sys.executable, "-m", "realtime", *options]
@@ -134,8 +173,9 @@ def test_ctrl_c_leaves_a_playable_file(tmp_path):
         until = time.monotonic() + 300
         while not part() and time.monotonic() < until and process.poll() is None:
             time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         out, errors = process.communicate(timeout=60)
+    assert process.returncode == status
     assert "Traceback" not in out + errors
     assert len(frames_of(target)) > 3
     assert [path.name for path in tmp_path.iterdir()] == ["out.mp4"]

@@ -20,7 +20,8 @@ from realtime.errors import SinkError
 PACKAGE = Path(realtime.__file__).parent
 REPORT = {
     "frames_in": 3, "frames_out": 3, "dropped": 0, "fps": 30.0, "age_ms": {"p50": 7.0, "p95": 8.0, "p99": None, "max": None},
-    "stage_ms": {}, "detections": 1, "lost_frames": 0, "seconds": 0.1,
+    "stage_ms": {}, "detections": 1, "lost_frames": 0, "hidden_frames": 0, "states": {"swapped": 3},
+    "input": {"name": "camera 0", "kind": "live", "width": 640, "height": 480, "fps": 30.0}, "seconds": 0.1,
 }  # fmt: skip
 
 
@@ -70,11 +71,50 @@ def test_an_interrupted_run_tells_what_it_measured(fake_app: SimpleNamespace, ca
     assert "3 frames in 0.1 s" in capsys.readouterr().out
 
 
+def of_a_file(kind: str, states: dict[str, int], seconds: float = 2.0) -> dict[str, Any]:
+    count = sum(states.values())
+    about = {"name": "in", "kind": kind, "width": 64, "height": 48, "fps": 30.0}
+    hidden = count - states.get("swapped", 0)
+    counts = {"frames_in": count, "frames_out": count, "states": states, "hidden_frames": hidden}
+    return {**REPORT, **counts, "input": about, "seconds": seconds}
+
+
+@pytest.mark.parametrize(
+    ("report", "said"),
+    [
+        (of_a_file("picture", {"swapped": 1}), "out.png: 1 picture, swapped\n"),
+        (of_a_file("file", {"starting": 4, "swapped": 50, "lost": 6}), "out.png: 60 frames in 2.0 s (30.0 fps), 10 without a face\n"),
+    ],
+)
+def test_files_have_a_summary_without_latency(
+    fake_app: SimpleNamespace, capsys: pytest.CaptureFixture[str], report: dict[str, Any], said: str
+) -> None:
+    fake_app.report = report
+    assert cli.main(["--source", __file__, "--output", "out.png"]) == 0
+    assert capsys.readouterr() == (said, "")
+
+
+def test_a_picture_without_a_face_is_a_failure_that_is_told(fake_app: SimpleNamespace, capsys: pytest.CaptureFixture[str]) -> None:
+    fake_app.report = of_a_file("picture", {"starting": 1})
+    assert cli.main(["--source", __file__, "--output", "out.png"]) == 1
+    out, err = capsys.readouterr()
+    assert out == "out.png: 1 picture, not swapped\n"
+    assert "no face to swap was found in in: the placeholder was written in its place" in err and err.count("\n") == 1
+
+
+def test_a_live_run_without_a_face_is_none(fake_app: SimpleNamespace, capsys: pytest.CaptureFixture[str]) -> None:
+    fake_app.report = of_a_file("live", {"starting": 30})
+    assert cli.main(["--source", __file__]) == 0
+    assert "30 without a face" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("ending", "status", "said"),
     [
         (SinkError("the disk is full: free some space"), 1, "realtime: the disk is full: free some space\n"),
         (KeyboardInterrupt(), 130, ""),
+        (KeyboardInterrupt(15), 143, ""),
+        (OSError(28, "No space left on device"), 1, "realtime: the disk that the output goes to is full"),
         (ZeroDivisionError("oops"), 1, "internal error (ZeroDivisionError: oops)"),
         (MemoryError(), 1, "not enough memory"),
     ],
@@ -107,6 +147,7 @@ def test_debug_shows_the_traceback(tmp_path: Path) -> None:
         (["demo", "--second", "3"], "did you mean '--seconds'?"),
         (["doctor", "now"], "unknown argument now"),
         (["models", "feth"], "did you mean 'fetch'?"),
+        (["models"], "list, fetch or verify"),
     ],
 )
 def test_mistakes_are_one_sentence_and_status_2(capsys: pytest.CaptureFixture[str], argv: list[str], said: str) -> None:
@@ -152,6 +193,29 @@ def test_a_closed_pipe_is_quiet(tmp_path: Path) -> None:
     read, write = os.pipe()
     os.close(read)
     code = "import sys; from realtime import cli; cli._command = lambda argv: print('x' * 100_000) or 0; sys.exit(cli.main([]))"
+    ended = subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent, stdout=write, stderr=subprocess.PIPE, timeout=60, check=False)
+    os.close(write)
+    assert (ended.returncode, ended.stderr) == (cli.BROKEN_PIPE, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is Linux's")
+def test_a_full_disk_under_stdout_is_one_sentence() -> None:
+    code = "import sys; from realtime import cli; cli._command = lambda argv: print('x') or 0; sys.exit(cli.main([]))"
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-c", code]
+        ended = subprocess.run(command, cwd=PACKAGE.parent, stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(b"realtime: the disk that the output goes to is full") and ended.stderr.count(b"\n") == 1
+
+
+def test_a_table_for_a_closed_pipe_ends_as_all_else_does() -> None:
+    """Rich alone would end the program with 1."""
+    read, write = os.pipe()
+    os.close(read)
+    code = (
+        "import sys; from realtime import cli; from realtime.commands.output import console\n"
+        "cli._command = lambda argv: console().print('x' * 100_000) or 0; sys.exit(cli.main([]))"
+    )
     ended = subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent, stdout=write, stderr=subprocess.PIPE, timeout=60, check=False)
     os.close(write)
     assert (ended.returncode, ended.stderr) == (cli.BROKEN_PIPE, b"")

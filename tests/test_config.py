@@ -156,6 +156,62 @@ def test_missing_things(photo: Path, tmp_path: Path) -> None:
         load_settings({"source": [[str(photo)]]}, tmp_path)
 
 
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name in ("me.jpg", "talk.mp4"):
+        (tmp_path / name).write_bytes(b"mine")
+    (tmp_path / "link.mp4").hardlink_to(tmp_path / "talk.mp4")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"input": "talk.mp4", "output": ["talk.mp4"]}, "--output talk.mp4 would overwrite the input"),
+        ({"input": "talk.mp4", "output": ["./link.mp4"]}, "would overwrite the input"),
+        ({"input": "synthetic:me2.jpg", "output": ["me2.jpg"]}, "would overwrite the input"),
+        ({"output": ["null", "me.jpg"]}, "--output me.jpg would overwrite a source photo"),
+        ({"input": "talk.mp4", "report": "talk.mp4"}, "--report talk.mp4 would overwrite the input"),
+        ({"frame-log": "me.jpg"}, "--frame-log me.jpg would overwrite a source photo"),
+        ({"output": ["a.mp4", "./a.mp4"]}, "would overwrite the file of --output a.mp4"),
+        ({"report": "x.json", "frame-log": "x.json"}, "--frame-log x.json would overwrite the file of --report"),
+    ],
+)
+def test_nothing_the_user_has_is_written_over(folder: Path, values: dict[str, object], said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        load_settings({"source": [["me.jpg"]], **values})
+    assert said in str(caught.value)
+
+
+def test_devices_and_files_of_their_own_are_no_clash(folder: Path) -> None:
+    (folder / "old.json").write_text("{}")
+    given_values = {"input": "talk.mp4", "output": ["new.mp4", "new.png", "null", "null"], "report": "old.json", "frame-log": "new.jsonl"}
+    assert load_settings({"source": [["me.jpg"]], **given_values}).report == Path("old.json")
+    if Path("/dev/null").exists():
+        assert load_settings({"source": [["me.jpg"]], "report": "/dev/null", "frame-log": "/dev/null"}).report == Path("/dev/null")
+
+
+def test_the_configuration_file_is_not_written_over(folder: Path) -> None:
+    file = written(folder, "source = 'me.jpg'")
+    with pytest.raises(UsageError, match="would overwrite the configuration file"):
+        load_settings({"report": str(file)}, file)
+
+
+@pytest.mark.parametrize(
+    ("output", "said"), [(".", "it is a folder"), ("gone/out.mp4", "the folder gone does not exist"), ("me.jpg/out.mp4", "does not exist")]
+)
+def test_an_output_that_cannot_be_is_told_before_anything_is_loaded(folder: Path, output: str, said: str) -> None:
+    with pytest.raises(UsageError, match=f"--output: cannot write .*{said}"):
+        load_settings({"source": [["me.jpg"]], "output": [output]})
+
+
+def test_a_key_that_is_there_in_both_spellings(photo: Path, tmp_path: Path) -> None:
+    file = written(tmp_path, "on-lost = 'hide'\non_lost = 'pass'")
+    with pytest.raises(UsageError, match=r"'on_lost' and 'on-lost' in .* are the same key"):
+        load_settings({"source": [[str(photo)]]}, file)
+
+
 junk = st.text("0159.x-pnauto ", max_size=9) | st.integers() | st.floats() | st.booleans() | st.none()
 names = st.sampled_from([option.name for option in OPTIONS if option.name != "source"])
 

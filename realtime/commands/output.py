@@ -55,8 +55,13 @@ def console(*, stderr: bool = False) -> Console:
     """A console that has room for whole table rows when its output goes to a file. Rich itself honours NO_COLOR and dumb terminals."""
     from rich.console import Console
 
-    plain = Console(stderr=stderr, highlight=False, soft_wrap=False)
-    return plain if plain.is_terminal else Console(stderr=stderr, highlight=False, width=max(plain.width, 160))
+    class Plain(Console):
+        def on_broken_pipe(self) -> None:
+            """Leave it to `cli`: Rich itself would end the program with 1."""
+            raise BrokenPipeError
+
+    plain = Plain(stderr=stderr, highlight=False, soft_wrap=False)
+    return plain if plain.is_terminal else Plain(stderr=stderr, highlight=False, width=max(plain.width, 160))
 
 
 def notify(sentence: str) -> None:

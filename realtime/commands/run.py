@@ -13,7 +13,7 @@ from realtime.cli import COMMANDS, set_log_level
 from realtime.commands.machine import kernels_cached
 from realtime.commands.output import Parser, milliseconds, notify, program
 from realtime.commands.progress import FetchBar
-from realtime.config import OPTIONS, Option, load_settings
+from realtime.config import OPTIONS, Option, Settings, load_settings
 
 EXAMPLES = """examples:
   {program} --source me.jpg                                    first camera to the virtual camera
@@ -38,7 +38,10 @@ def main(argv: Sequence[str]) -> int:
             this_run.run()
         finally:  # Ctrl-C is how a live run ends: what it measured is worth a line all the same
             if this_run.report and this_run.report["frames_out"]:
-                print(summary(this_run.report))
+                print(summary(this_run.report, settings.outputs))
+    if this_run.report and (complaint := unswapped(this_run.report, settings)):
+        notify(complaint)
+        return 1
     return 0
 
 
@@ -95,11 +98,28 @@ def _interrupt(number: int, _frame: object) -> None:
     raise KeyboardInterrupt(number)
 
 
-def summary(report: Any) -> str:
-    """One line about a finished run."""
+def summary(report: Any, outputs: Sequence[str]) -> str:
+    """One line about a finished run; a latency has only what is live."""
+    swapped, frames = report["states"].get("swapped", 0), report["frames_out"]
+    without = frames - swapped - report["states"].get("paused", 0)
+    kind = (report["input"] or {}).get("kind")
+    if kind == "picture":
+        return f"{', '.join(outputs)}: 1 picture, {'swapped' if swapped else 'not swapped'}"
+    if kind == "file":
+        rate = frames / report["seconds"] if report["seconds"] else None
+        return f"{', '.join(outputs)}: {frames} frames in {report['seconds']:.1f} s ({milliseconds(rate)} fps), {without} without a face"
     age = report["age_ms"]
     return (
-        f"{report['frames_out']} frames in {report['seconds']:.1f} s ({milliseconds(report['fps'])} fps), {report['dropped']} dropped, "
-        f"{report['lost_frames']} without a face; capture to sent {milliseconds(age['p50'])} ms (median), "
+        f"{frames} frames in {report['seconds']:.1f} s ({milliseconds(report['fps'])} fps), {report['dropped']} dropped, "
+        f"{without} without a face; capture to sent {milliseconds(age['p50'])} ms (median), "
         f"{milliseconds(age['p95'])} ms (p95), {milliseconds(age['p99'])} ms (p99)"
     )
+
+
+def unswapped(report: Any, settings: Settings) -> str:
+    """The sentence about a file or picture in which no face was swapped at all; empty when there is nothing to complain of."""
+    about = report["input"]
+    if about is None or about["kind"] == "live" or not report["frames_out"] or report["states"].get("swapped"):
+        return ""
+    shown = "it was passed on as it is" if not report["hidden_frames"] else "the placeholder was written in its place"
+    return f"no face to swap was found in {about['name']}: {shown}; a face must be at least {settings.min_face:g} pixels wide (--min-face)"

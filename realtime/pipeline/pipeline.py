@@ -40,6 +40,7 @@ class Limits:
 
     frames: int | None = None
     seconds: float | None = None
+    """Of a live source by the clock, of a file by its own time: the last frame is the last one that begins before."""
 
 
 class Pipeline:
@@ -116,6 +117,7 @@ class Pipeline:
         self._slots = (self._captured, self._decided)
         self._finisher = self._make_finisher(stream.width, stream.height)
         self._live = stream.live
+        self._began: float | None = None
         self._steady = [sink for sink in self._sinks if sink.steady] if stream.live else []
         self._pace = Pace(stream.fps)
         self._newest = monotonic()
@@ -127,7 +129,7 @@ class Pipeline:
         )
 
     def _supervise(self, stages: _Stages) -> None:
-        deadline = monotonic() + self._limits.seconds if self._limits.seconds is not None else None
+        deadline = monotonic() + self._limits.seconds if self._live and self._limits.seconds is not None else None
         while not self._over.wait(TICK_SECONDS):
             self._on_tick()
             if stages.failed or (deadline is not None and monotonic() >= deadline):
@@ -149,9 +151,19 @@ class Pipeline:
             return False
         if frame is None:
             return True
+        if self._beyond(frame):
+            return False
         self.telemetry.captured(perf_counter() - start)
         enough = self._limits.frames is not None and self.telemetry.frames_in >= self._limits.frames
         return self._captured.put(self._fitted(frame)) and not enough
+
+    def _beyond(self, frame: Frame) -> bool:
+        """Whether a file has been played for as long as it was to be."""
+        if self._live or self._limits.seconds is None or frame.media_time is None:
+            return False
+        if self._began is None:
+            self._began = frame.media_time
+        return frame.media_time - self._began >= self._limits.seconds
 
     def _fitted(self, frame: Frame) -> Frame:
         """The frame at the announced size: sinks cannot change theirs in the middle of a stream."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 
-from realtime.errors import UsageError
+from realtime.errors import SinkError, UsageError, is_full, reason
 from realtime.types import State, Verdict
 
 KEPT = 1 << 16
@@ -77,8 +78,13 @@ class Telemetry:
         self.first_out_at = self.first_out_at or now
         self.last_out_at = now
 
-    def report(self, dropped: int, seconds: float, roles: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
-        """The figures of the run; ages and times in milliseconds, None where nothing was measured."""
+    def report(
+        self, dropped: int, seconds: float, roles: Mapping[str, Mapping[str, str]], passed: Collection[State] = ()
+    ) -> dict[str, Any]:
+        """The figures of the run; ages and times in milliseconds, None where nothing was measured.
+
+        `passed`: the states in which the frame itself was shown, unswapped; in all others but SWAPPED it was hidden.
+        """
         return {
             "frames_in": self.frames_in,
             "frames_out": self.frames_out,
@@ -91,6 +97,7 @@ class Telemetry:
             "part_ms": {name: _ms(series.percentile(50)) for name, series in self.parts.items()},
             "detections": self.detections,
             "lost_frames": self.states[State.LOST] + self.states[State.FAILED],
+            "hidden_frames": sum(count for state, count in self.states.items() if state is not State.SWAPPED and state not in passed),
             "states": dict(self.states),
             "first_swap_seconds": _rounded(self.first_swap_at - self.started_at if self.first_swap_at else None),
             "roles": {role: dict(about) for role, about in roles.items()},
@@ -119,18 +126,40 @@ class FrameLog:
         try:
             self._file = path.open("w", encoding="utf-8")
         except OSError as error:
-            raise UsageError(f"cannot write the frame log {path}: {error.strerror}; choose a folder you may write to") from error
+            raise unwritable("frame log", path, error) from error
+        self._path = path
 
     def write(self, verdict: Verdict, age: float) -> None:
+        """Raises SinkError when the disk is full."""
         line = {"seq": verdict.frame.seq, "state": str(verdict.state), "reason": verdict.reason, "age_ms": _ms(age)}
         line["times_ms"] = {name: _ms(seconds) for name, seconds in verdict.times.items()}
-        self._file.write(json.dumps(line) + "\n")
+        try:
+            self._file.write(json.dumps(line) + "\n")
+        except OSError as error:
+            raise unwritable("frame log", self._path, error) from error
 
     def close(self) -> None:
-        self._file.close()
+        """Raises SinkError when the last lines cannot be written."""
+        try:
+            self._file.close()
+        except OSError as error:
+            raise unwritable("frame log", self._path, error) from error
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
+        if error is None:
+            self.close()
+            return
+        with suppress(SinkError, UsageError):  # what ended the run comes first
+            self.close()
+
+
+def unwritable(what: str, path: Path, error: OSError) -> SinkError | UsageError:
+    """The error, in a sentence, about a file of figures that cannot be written; an empty one is not left behind."""
+    if is_full(error):
+        if path.is_file() and path.stat().st_size == 0:
+            path.unlink(missing_ok=True)
+        return SinkError(f"cannot write the {what} {path}: the disk is full; free some space or give another folder")
+    return UsageError(f"cannot write the {what} {path}: {reason(error)}; choose a folder you may write to")

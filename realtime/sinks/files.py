@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import uuid
 from pathlib import Path
 
-from realtime.errors import SinkError, UsageError
+from realtime.errors import SinkError, UsageError, is_full, reason
 
 _BEGINNING = 16 << 10
 """Bytes that must fit on the disk: less than any video, more than the slack of a file system's blocks."""
@@ -71,17 +70,6 @@ def write_whole(path: Path, data: bytes) -> None:
         target.discard()
         raise SinkError(_sentence(path, error)) from error
     target.commit()
-
-
-def is_full(error: Exception) -> bool:
-    return getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
-
-
-def reason(error: Exception) -> str:
-    """What the system or FFmpeg says, in words, e.g. "permission denied"."""
-    if is_full(error):
-        return "the disk is full"
-    return str(getattr(error, "strerror", None) or error).lower()
 
 
 def _sentence(path: Path, error: OSError) -> str:

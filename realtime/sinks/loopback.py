@@ -17,9 +17,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from realtime.errors import SinkError
+from realtime.errors import SinkError, reason
 from realtime.sinks import v4l2
-from realtime.sinks.files import reason
 
 DRIVER = "v4l2 loopback"
 MODPROBE = 'sudo modprobe v4l2loopback devices=1 exclusive_caps=1 card_label="Virtual Camera"'

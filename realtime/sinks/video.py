@@ -12,10 +12,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from realtime.errors import SinkError, UsageError
+from realtime.errors import SinkError, UsageError, is_full, reason
 from realtime.sinks.codings import CODINGS, Coding
 from realtime.sinks.disk import DiskFile
-from realtime.sinks.files import Target, is_full, reason
+from realtime.sinks.files import Target
 from realtime.sinks.lifecycle import Closing
 from realtime.sinks.sound import Sound
 from realtime.types import OutputFrame, StreamFormat

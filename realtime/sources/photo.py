@@ -6,10 +6,13 @@ from pathlib import Path
 
 from realtime.types import Image
 
+_ANY = 1 << 16
+"""Longer than any picture that the reader takes."""
+
 
 def load(path: Path) -> Image:
-    """The picture upright, (h, w, 3) uint8 BGR. Raises UsageError, with the cure, when it cannot be read."""
+    """The picture upright in its full size, (h, w, 3) uint8 BGR. Raises UsageError, with the cure, when it cannot be read."""
     # Imported here: the reader brings Pillow along, which a camera does not need.
     from realtime.photos.read import read_photo
 
-    return read_photo(path)
+    return read_photo(path, _ANY)

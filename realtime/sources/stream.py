@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import time
 from collections.abc import Iterator
@@ -33,7 +34,8 @@ _JOIN = 0.5
 class StreamSource(Managed):
     """The newest frame of a network stream; `read` gives None while it stalls or is being reconnected, which goes on for ever.
 
-    A file served over HTTP (a stream of known length) is played at its own speed and ends; a live one never ends.
+    A file served over HTTP (a stream of known length) is played at its own speed and ends; a live one never ends. Motion JPEG has no
+    length even in a file: cameras serve it too, some in pieces, so its end counts as a break and it is asked for again.
     Opening and every read have a time limit, given to the protocol (`timeout`, `stimeout`, `rw_timeout`) and, for those that
     ignore it, to PyAV's interrupt; what even that does not end happens in a thread that `open` and `close` do not wait for.
     """
@@ -193,4 +195,7 @@ def _reason(error: Exception) -> str:
         return "it gave nothing within the time limit"
     if isinstance(error, av.error.InvalidDataError):
         return "it is not a video stream"
+    if isinstance(error, OSError) and error.errno == errno.EIO:
+        # All that FFmpeg says of a host that is not known, and of a file whose index is out of reach.
+        return "input/output error; check the host's name, or download the file first and give its path"
     return (getattr(error, "strerror", None) or type(error).__name__).lower()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 
 import cv2
 import numpy as np
@@ -13,6 +14,8 @@ from realtime.sources.base import Source, SourceInfo
 from realtime.sources.fit import even, letterbox, rotated
 from realtime.sources.sync import Managed
 from realtime.types import Frame, Image
+
+log = logging.getLogger(__name__)
 
 
 class Transformed(Managed):
@@ -51,6 +54,8 @@ class Transformed(Managed):
         info = self._source.open()
         width, height = (info.height, info.width) if self._rotate in (90, 270) else (info.width, info.height)
         self._size = self._wanted or even(width, height)
+        if self._wanted is None and self._size != (width, height):
+            log.debug("%s: %dx%d loses its last column or row, which video cannot have: %dx%d", info.name, width, height, *self._size)
         return dataclasses.replace(info, width=self._size[0], height=self._size[1])
 
     def read(self, timeout: float) -> Frame | None:

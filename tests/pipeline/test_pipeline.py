@@ -20,7 +20,7 @@ from realtime.sources.fake import Block, FakeSource
 from realtime.types import State
 from tests.pipeline.people import SIZE, PaintingSwapper, Person, ScriptedTracker, face, picture, shows_raw_face
 
-DEADLINE = 10.0
+DEADLINE = 60.0
 """Seconds after which a test gives up: far more than any of them needs, so that a slow machine does not fail them."""
 
 
@@ -250,6 +250,16 @@ def test_limits_on_frames_are_exact():
     sink = MemorySink()
     assert run(build(script(50), [sink], live=False, limits=Limits(frames=7))) is None
     assert len(sink.frames) == 7
+
+
+def test_a_limit_in_seconds_is_a_files_own_time():
+    """However fast or slow it is played."""
+    sink = MemorySink()
+    assert run(build(script(50), [sink], live=False, fps=10.0, limits=Limits(seconds=2.0))) is None
+    assert len(sink.frames) == 20
+    slow = MemorySink()
+    assert run(build(script(10, interval=0.03), [slow], live=False, fps=30.0, limits=Limits(seconds=0.2))) is None
+    assert len(slow.frames) == 6
 
 
 def test_a_frame_of_another_size_is_brought_to_the_announced_one():

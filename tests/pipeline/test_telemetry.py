@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import json
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from realtime.errors import UsageError
+from realtime.errors import SinkError, UsageError
 from realtime.pipeline.telemetry import FrameLog, Series, Telemetry
 from realtime.types import Frame, State, Verdict
 
@@ -61,6 +63,27 @@ def test_frame_log_is_one_json_line_a_frame(tmp_path):
     first, second = (json.loads(line) for line in path.read_text().splitlines())
     assert first == {"seq": 3, "state": "swapped", "reason": "because", "age_ms": 12.5, "times_ms": {"infer": 4.0}}
     assert second["state"] == "lost"
+
+
+def test_hidden_frames_are_those_that_show_neither_swap_nor_camera():
+    telemetry = Telemetry()
+    for n, state in enumerate([State.STARTING, State.SWAPPED, State.LOST, State.FAILED, State.PAUSED]):
+        telemetry.sent(verdict(n, state, 1.0), 0.003, 1.1)
+    assert telemetry.report(0, 1.0, {})["hidden_frames"] == 4
+    assert telemetry.report(0, 1.0, {}, (State.STARTING, State.LOST, State.FAILED))["hidden_frames"] == 1
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/dev/full is Linux's")
+def test_a_full_disk_under_the_frame_log_is_one_sentence():
+    log = FrameLog(Path("/dev/full"))
+    with pytest.raises(SinkError, match="cannot write the frame log /dev/full: the disk is full"):
+        for n in range(1000):
+            log.write(verdict(n, State.SWAPPED, 1.0), 0.01)
+    with pytest.raises(SinkError, match="the disk is full"), FrameLog(Path("/dev/full")) as log:
+        log.write(verdict(0, State.SWAPPED, 1.0), 0.01)
+    with pytest.raises(ZeroDivisionError), FrameLog(Path("/dev/full")) as log:
+        log.write(verdict(0, State.SWAPPED, 1.0), 0.01)
+        raise ZeroDivisionError
 
 
 def test_frame_log_in_a_missing_folder_is_one_sentence(tmp_path):

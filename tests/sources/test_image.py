@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 
@@ -24,6 +25,14 @@ def test_one_frame_and_the_end() -> None:
         assert (info.name, info.width, info.height, info.live) == ("me.png", 40, 30, False)
         with pytest.raises(EndOfStream):
             source.read(1.0)
+
+
+def test_a_large_photo_keeps_its_size(tmp_path: Path) -> None:
+    """Unlike a source photo, of which only the face is wanted."""
+    cv2.imwrite(str(tmp_path / "large.png"), np.zeros((20, 2600, 3), np.uint8))
+    with ImageSource(tmp_path / "large.png") as source:
+        info = source.open()
+    assert (info.width, info.height) == (2600, 20)
 
 
 def test_a_reader_that_refuses_is_heard() -> None:
