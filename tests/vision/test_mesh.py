@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from realtime.vision.mesh import indices
+from realtime.vision.mesh import colour, indices
 from realtime.vision.mesh.colour import sample_colours, tone_curve
 from realtime.vision.mesh.holes import cut_hole
 from realtime.vision.mesh.light import fit_light, light_basis, solve
@@ -197,3 +197,25 @@ def test_the_canonical_face_is_oriented_and_symmetric(topology: Topology) -> Non
     np.testing.assert_allclose(topology.uv[33], (1 - topology.uv[263, 0], topology.uv[263, 1]), atol=1e-3)
     assert topology.depth[list(indices.OVAL)].max() == 0
     np.testing.assert_allclose(topology.blur.sum(1), 1, rtol=1e-4)
+
+
+def test_a_flatter_picture_gets_a_flatter_face_and_a_contrasty_one_is_left_alone() -> None:
+    curve = np.tile(np.arange(256, dtype=np.float32), (3, 1))
+    rng = np.random.default_rng(3)
+    fit, weight = np.full((468, 3), 150, np.float32), np.ones(468, np.float32)
+    features = rng.normal(0, 20, (468, 1)).repeat(3, 1).astype(np.float32)
+    same = colour.contrast(curve, fit + features, fit, features, weight)
+    half = colour.contrast(curve, fit + features, fit, features * np.float32(0.5), weight)
+    assert same == 1.0
+    assert half == pytest.approx(0.5 * colour.CONTRAST, abs=0.03)
+    assert colour.contrast(curve, fit + features, fit, features * np.float32(0.1), weight) == colour.LEAST_CONTRAST
+
+
+def test_flattening_keeps_the_skin_level_and_spares_hair() -> None:
+    skin = np.full(3, 150, np.float32)
+    curve = np.tile(np.arange(256, dtype=np.float32), (3, 1))
+    colour.flatten(curve, skin, skin, np.float32(0.6))
+    assert curve[0, 150] == 150
+    assert curve[0, 130] == pytest.approx(150 - 0.6 * 20, abs=0.5)
+    assert 150 - curve[0, 30] > 0.8 * 120
+    assert (np.diff(curve[0]) >= 0).all()

@@ -17,8 +17,8 @@ from realtime.vision.mesh.topology import Links, Topology
 
 MIDDLE_SHARE = np.float32(0.4)
 """How much of the target's mid-frequency shading (cheeks, eye sockets) is taken over."""
-BLUR_PACE = np.float32(0.1)
-"""Share of a new frame in the running estimate of the camera's blur: hands and blinks must not show in it."""
+CAMERA_PACE = np.float32(0.1)
+"""Share of a new frame in the running estimates of the camera's blur and contrast: hands and blinks must not show in them."""
 NATURAL_BLUR = np.float32(0.005)
 """Edges of brows and lips are this soft, as a share of the face's height, in the sharpest pictures of many people."""
 SAMPLING = np.float32(0.5)
@@ -80,6 +80,8 @@ class History(NamedTuple):
     """(V, 3) last landmarks."""
     blur: Array
     """(1,) blur of the face's edges in pixels, smoothed."""
+    contrast: Array
+    """(1,) the target's contrast as a share of the source's, smoothed."""
 
 
 class Shaded(NamedTuple):
@@ -113,6 +115,7 @@ def new_history(count: int) -> History:
         np.zeros((count, 3), single),
         np.zeros((count, 3), single),
         np.zeros(1, single),
+        np.ones(1, single),
     )
 
 
@@ -156,7 +159,7 @@ def _softness(image: Array, points: Array, source: Source, history: History, fir
     """Blur still missing when the source's own, scaled to this face, has been taken off the frame's."""
     height = _range(points, 1)
     blur = edge_blur(image, points, height)
-    history.blur[0] += (np.float32(1.0) if first else BLUR_PACE) * (blur - history.blur[0])
+    history.blur[0] += (np.float32(1.0) if first else CAMERA_PACE) * (blur - history.blur[0])
     own = max(source.blur[0], NATURAL_BLUR) * height
     return np.sqrt(max(history.blur[0] * history.blur[0] - own * own - SAMPLING * SAMPLING, np.float32(0.0)))
 
@@ -268,13 +271,19 @@ def _offsets(
             fit[v, c] = target[v, c] - residual[v, c]
     colour.weighted_mean(fit, mesh.skin, level)
     colour.tone_curve(source.mean, level, out.curve)
-    step, weight, seen = np.empty((count, 3), np.float32), np.empty(count, np.float32), np.empty(count, np.float32)
+    weight, seen = np.empty(count, np.float32), np.empty(count, np.float32)
+    for v in range(count):
+        weight[v] = front[v] * source.alpha[v] * (np.float32(1.0) - history.hidden[v])
+    ratio = colour.contrast(out.curve, source.colour, source.fit, residual, weight)
+    history.contrast[0] += (np.float32(1.0) if first else CAMERA_PACE) * (ratio - history.contrast[0])
+    colour.flatten(out.curve, source.mean, level, history.contrast[0])
+    step = np.empty((count, 3), np.float32)
     for v in range(count):
         seen[v] = likeness[v] * source.weight[v] * (np.float32(1.0) - history.hidden[v])
         weight[v] = seen[v] * mesh.skin[v] * front[v]
         for c in range(3):
-            out.offset[v, c] = fit[v, c] - _toned(out.curve, c, source.fit[v, c])
-            left = target[v, c] - out.offset[v, c] - _toned(out.curve, c, source.colour[v, c])
+            out.offset[v, c] = fit[v, c] - colour.toned(out.curve, c, source.fit[v, c])
+            left = target[v, c] - out.offset[v, c] - colour.toned(out.curve, c, source.colour[v, c])
             step[v, c] = min(max(left, np.float32(-60.0)), np.float32(60.0))
     middle = np.empty((count, 3), np.float32)
     colour.blur_weighted(mesh.blur, step, weight, 0.06, middle)
@@ -290,8 +299,3 @@ def _offsets(
             rim = min(max(rim, np.float32(-40.0)), np.float32(40.0))
             history.rim[j, c] = keep * history.rim[j, c] + (np.float32(1.0) - keep) * rim
     colour.add_membrane(source.membrane, history.rim, out.offset)
-
-
-@kernel
-def _toned(curve: Array, channel: int, level: np.float32) -> Any:
-    return curve[channel, min(max(int(level + np.float32(0.5)), 0), 255)]
