@@ -190,7 +190,7 @@ def _outputs(value: Any) -> tuple[str, ...]:
     """What kind of output each is, the sinks know; where a file would go is checked here, before anything is loaded."""
     texts = _texts(value)
     for text in texts:
-        if (path := output_file(text)) is not None and (path.suffix or os.sep in text or path.is_dir()):
+        if (path := output_file(text)) is not None and (path.suffix or path.parent != Path() or path.is_dir()):
             _target(text)
     return texts
 

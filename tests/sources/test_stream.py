@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from realtime.errors import SourceError
+from realtime.sources import stream
 from realtime.sources.base import EndOfStream
 from realtime.sources.stream import StreamSource, redacted
 from realtime.types import Frame
@@ -167,3 +169,9 @@ def test_nobody_there() -> None:
 )
 def test_redacted(url: str, shown: str) -> None:
     assert redacted(url) == shown
+
+
+def test_an_input_output_error_comes_with_what_may_be_done() -> None:
+    """FFmpeg says no more than that of an unknown host and of a file whose index is out of reach."""
+    said = stream._reason(OSError(errno.EIO, "Input/output error"))
+    assert said == "input/output error; check the host's name, or download the file first and give its path"

@@ -138,3 +138,9 @@ def test_letterbox_bars_are_black() -> None:
 def test_even(width: int, height: int) -> None:
     w, h = even(width, height)
     assert w % 2 == 0 and h % 2 == 0 and w >= 2 and h >= 2 and abs(w - width) <= 1 and abs(h - height) <= 1
+
+
+def test_a_lost_column_is_noted(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("DEBUG", "realtime"), Transformed(FakeSource([], (65, 48))) as source:
+        assert (source.open().width, source.open().height) == (64, 48)
+    assert "65x48 loses its last column or row" in caplog.text
