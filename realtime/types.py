@@ -159,6 +159,8 @@ class Verdict:
     reason: str = ""
     times: dict[str, float] = field(default_factory=dict)
     """Seconds spent by part: detect, follow, swap, ..."""
+    also: tuple[Box, ...] = ()
+    """More regions to hide together with `hide`."""
 
 
 @dataclass(frozen=True, slots=True)

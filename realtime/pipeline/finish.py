@@ -96,7 +96,8 @@ class Finisher:
         if self._passes(verdict):
             return False
         assert verdict.hide is not None  # _shows_card took the others
-        hide(image, verdict.hide)
+        for box in (*verdict.also, verdict.hide):
+            hide(image, box)
         return True
 
     def _output(self, frame: Frame, state: State, image: Image, marked: bool, bgr_wanted: bool) -> OutputFrame:

@@ -32,6 +32,8 @@ class Tracked(Protocol):
     @property
     def last_box(self) -> Box | None: ...
     @property
+    def hidden(self) -> tuple[Box, ...]: ...
+    @property
     def times(self) -> dict[str, float]: ...
 
 
@@ -110,7 +112,8 @@ class Infer:
         self._forget()
         self._last = tracked.last_box or self._last
         state = State.PAUSED if self._controls.paused else self._gone()
-        return Verdict(frame, state, hide=self._hidden(frame), reason=tracked.reason, times=times)
+        also = tuple(grown(box, HIDE_MARGIN) for box in tracked.hidden)
+        return Verdict(frame, state, hide=self._hidden(frame), reason=tracked.reason, times=times, also=also)
 
     def _hidden(self, frame: Frame) -> Box | None:
         """The last known region, grown by the time gone by since; None (all of the frame) when nobody was seen yet."""

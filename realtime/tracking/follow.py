@@ -18,8 +18,10 @@ _REACH = 0.35
 _STALE = 0.25
 """Seconds after which a velocity says nothing about where the face is."""
 
-PASSES = 4
-"""Most passes of the mesh network over one frame."""
+_PASSES = 4
+"""Most passes of the mesh network over one frame while following."""
+_START_PASSES = 6
+"""The same from a detection, which is further off: its roll is up to 40 degrees short on a leaning head."""
 _SETTLED = 0.05
 """Face sizes, and as many parts of the face's size, by which a mesh may differ from the region it was looked for in. A mesh is right when
 it is a fixed point: looked for around itself it stays. Off the crop's centre the network is drawn back towards it, by up to a third of the
@@ -102,10 +104,10 @@ class Follower:
         self.passes = 0
         """Of the network, over the last frame."""
 
-    def start(self, image: Image, detection: Detection, most: int = PASSES) -> Landmarks | Miss:
+    def start(self, image: Image, detection: Detection, most: int = _START_PASSES, strict: bool = False) -> Landmarks | Miss:
         """The mesh of a detected face, in two passes or more: the detector's points wander by up to a tenth of the eye distance.
 
-        Up to `most` passes until the network is sure and the mesh stays where it is.
+        Up to `most` passes until the network is sure and the mesh stays where it is; `strict`: one that never stays is no face.
         """
         region = geometry.region_from_detection(detection)
         reason = ""
@@ -117,10 +119,10 @@ class Follower:
             if reason and flaw(mesh, self.box, image, self._presence / 2):
                 break
             around = _around(mesh.points, self.box)
-            if not reason and done >= 2 and (settled(region, around) or done == most):
+            if not reason and done >= 2 and (settled(region, around) or (done == most and not strict)):
                 return mesh
             region = around
-        return Miss(reason)
+        return Miss(reason or "unsettled")
 
     def step(self, image: Image, at: float) -> Landmarks | Miss:
         """The mesh in the next frame: one pass of the network when it lies where it was expected, else more until it stays.
@@ -131,7 +133,7 @@ class Follower:
             raise RuntimeError("nothing to follow: keep a mesh first")
         before = self._region.size / geometry.REGION_MARGIN
         region = self._predicted(at)
-        for self.passes in range(1, PASSES + 1):
+        for self.passes in range(1, _PASSES + 1):
             mesh = self._landmarker.landmarks(image, region)
             self.box = geometry.bounds(mesh.points)
             reason = flaw(mesh, self.box, image, self._presence)

@@ -36,6 +36,8 @@ class Tracked:
     view that may be the lost person, too. None when nobody was ever followed."""
     times: dict[str, float] = field(default_factory=dict)
     """Seconds spent: "detect", "follow", "identify"."""
+    hidden: tuple[Box, ...] = ()
+    """More to hide when the face is lost, within the frame: where it was heading, and every face in view, since any may be the person."""
 
 
 @dataclass(frozen=True, slots=True)

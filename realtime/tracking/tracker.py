@@ -5,17 +5,32 @@ from __future__ import annotations
 import math
 from time import perf_counter
 
+import numpy as np
+
 from realtime.models.base import Detector, Landmarker, Recogniser
+from realtime.tracking.confirm import Confirmation
 from realtime.tracking.follow import Follower, Miss, clipped, inside
 from realtime.tracking.identity import Enrolment, Finding, Watch
 from realtime.tracking.others import GAP, Other, Others, main_score, near
 from realtime.tracking.state import Status, Tracked, TrackerSettings
-from realtime.types import Box, Detection, Face, Image, Landmarks
+from realtime.types import Box, Detection, Face, Floats, Image, Landmarks
 from realtime.vision import geometry
 from realtime.vision.filters import LandmarkFilter
 
 _STALLED = 1.0
 """Seconds without a frame after which a followed mesh is checked against a detection at once."""
+_SURE_ENOUGH = 0.9
+"""Presence of a mesh, or score of a detection, below which a second opinion is asked; 0.97 and 0.8 are the least usual."""
+_UPRIGHT = 60.0
+"""Roll in degrees from which a mesh is asked about every `_ASK_TILTED` seconds: the detector sees no such face, or sees it upside down."""
+_ASK_TILTED = 0.3
+_TURN = 25.0
+"""Degrees of roll in one frame from which a mesh may have flipped over."""
+_LOOK = 30.0
+"""Mean difference in colour, of 255, at the mesh's points from what they have been like: another face, or another picture altogether.
+Measured: up to 10 in talking and turning, 18 under a passing hand, 40 at a cut."""
+_HELD = 0.3
+"""Seconds that a face in view stays hidden after it was seen last while the person is lost."""
 _ON_FACE = 0.3
 """Overlap from which a detection and a mesh's box show the same face; 0.6 to 0.8 is usual."""
 
@@ -25,6 +40,7 @@ class Tracker:
 
     def __init__(self, detector: Detector, landmarker: Landmarker, recogniser: Recogniser | None, settings: TrackerSettings) -> None:
         self._detector = detector
+        self._confirmation = Confirmation(detector)
         self._settings = settings
         self._follower = Follower(landmarker, settings.presence)
         self._filter = LandmarkFilter(settings.smoothing) if settings.smoothing is not None else None
@@ -47,6 +63,10 @@ class Tracker:
         self._lost_at = -math.inf
         self._next_detect = -math.inf
         self._suspects: list[Other] = []  # faces that may be the person whom the mesh has slipped off
+        self._in_view: tuple[Box, ...] = ()  # every face the detector saw last, the small ones too
+        self._viewed_at = -math.inf
+        self._next_ask = -math.inf  # when a tilted mesh is asked about again
+        self._colours: Floats | None = None  # at some of the mesh's points, lately
         self._own: Detection | None = None  # the followed face, as the detector saw it last
         self._stranger_box: Box | None = None  # where a followed stranger was when found out
         self._detected = False
@@ -66,7 +86,7 @@ class Tracker:
 
     def _reschedule(self, at: float) -> None:
         """Time stood still, or went back (a file played again): what was planned for the old times is due now."""
-        self._next_detect = at
+        self._next_detect = self._next_ask = at
         self._watch.next_look = min(self._watch.next_look, at + 1.0)
         self._lost_at, self._since = min(self._lost_at, at), min(self._since, at)
         if at < self._at:
@@ -80,6 +100,7 @@ class Tracker:
         self._since = self._at
         self._watch.begin(self._at, unproven)
         self._suspects = []
+        self._colours = None
         self._follower.forget()
         if self._filter is not None:
             self._filter.reset()
@@ -115,7 +136,11 @@ class Tracker:
     def _missing(self, image: Image, reason: str) -> Tracked:
         if self._box is None:
             return Tracked(None, Status.NONE, reason, self._detected, None, self._times)
-        return Tracked(None, Status.LOST, reason, self._detected, self._to_hide(image, self._box), self._times)
+        last = self._to_hide(image, self._box)
+        hidden = [self._follower.ahead(self._box, self._at)]
+        if self._at - self._viewed_at <= max(_HELD, self._settings.detect_lost_every):
+            hidden += self._in_view
+        return Tracked(None, Status.LOST, reason, self._detected, last, self._times, tuple(clipped(box, image) for box in hidden))
 
     def _to_hide(self, image: Image, last: Box) -> Box:
         """Where the lost face was, together with every face in view that may be the person, misjudged: all but known pictures."""
@@ -132,7 +157,13 @@ class Tracker:
         self._times["follow"] += perf_counter() - start
         if isinstance(mesh, Miss):
             return self._recover(image, mesh.reason)
+        if self._odd(mesh) and not self._confirmed(image, mesh):
+            return self._recover(image, "not on a face")
         face = self._keep(mesh)
+        if self._looks_new(image, mesh.points):
+            if not self._confirmed(image, mesh):
+                return self._recover(image, "looks new")
+            face = self._take(mesh, unproven=True)
         if max(face.box.width, face.box.height) < 0.8 * self._settings.smallest(*image.shape[:2]):
             return self._missing(image, self._lose("too small"))
         # At most one slow look a frame: a detection and an embedding together could cost a frame.
@@ -153,11 +184,45 @@ class Tracker:
                     return self._found(image, self._again(image, mesh), Status.DETECTED, reason)
         return self._missing(image, self._lose(reason))
 
+    def _odd(self, mesh: Landmarks) -> bool:
+        """Whether there is a reason to ask if the mesh, though it stays where it is, really lies on a face."""
+        assert self._face is not None
+        left, right = geometry.OUTER_EYE_CORNERS
+        roll = geometry.roll(mesh.points[left], mesh.points[right])
+        if mesh.presence < _SURE_ENOUGH or self._follower.passes > 2:
+            return True
+        before = self._face.landmarks.points
+        if abs((roll - geometry.roll(before[left], before[right]) + 180.0) % 360.0 - 180.0) > _TURN:
+            return True
+        return abs(roll) > _UPRIGHT and self._at >= self._next_ask
+
+    def _confirmed(self, image: Image, mesh: Landmarks) -> bool:
+        start = perf_counter()
+        answer = self._confirmation.ask(image, mesh.points)
+        self._times["detect"] += perf_counter() - start
+        self._detected = True
+        self._next_ask = self._at + _ASK_TILTED
+        return answer
+
+    def _looks_new(self, image: Image, points: Floats) -> bool:
+        """Whether the face's colours are suddenly others; they are remembered."""
+        height, width = image.shape[:2]
+        x, y = points[::12, 0].astype(np.intp), points[::12, 1].astype(np.intp)
+        colours = image[y.clip(0, height - 1), x.clip(0, width - 1)].astype(np.float32)
+        if self._colours is None:
+            self._colours = colours
+            return False
+        change = colours - self._colours
+        self._colours += 0.3 * change
+        return float(np.abs(change).mean()) > _LOOK
+
     def _again(self, image: Image, mesh: Landmarks) -> Face:
         """Carry on from a detection: neither smoothing nor velocity may drag the mesh back to where it was wrongly."""
         self._follower.forget()
         if self._filter is not None:
             self._filter.reset()
+        if self._looks_new(image, mesh.points):
+            return self._take(mesh, unproven=True)
         self._watch.question(self._at)
         return self._keep(mesh)
 
@@ -181,6 +246,8 @@ class Tracker:
                 return self._found(image, self._again(image, mesh), Status.DETECTED, "drift")
             self._enrolment.clear()
             return self._found(image, self._take(mesh), Status.DETECTED, "challenged")
+        if self._own is None and not self._confirmed(image, face.landmarks):
+            return self._missing(image, self._lose("not on a face"))
         if self._watch.stranger_since is not None and not self._suspects:
             self._suspects = [other for other in seen if self._at >= other.next_look][:2]
         return self._found(image, face)
@@ -302,8 +369,10 @@ class Tracker:
         self._times["detect"] += perf_counter() - start
         self._detected = True
         self._next_detect = self._at + (self._settings.detect_every if apart_from is not None else self._settings.detect_lost_every)
+        self._viewed_at = self._at
         height, width = image.shape[:2]
         sure = [face for face in found if face.score >= self._settings.score and _sane(face, image)]
+        self._in_view = tuple(face.box for face in sure)
         big = [face for face in sure if max(face.box.width, face.box.height) >= self._settings.smallest(height, width)]
         self._none_reason = "too small" if sure else "no detection"
         self._own = _best_match(big, apart_from.box) if apart_from is not None else None
@@ -313,8 +382,12 @@ class Tracker:
     def _start(self, image: Image, other: Other, remove: bool = True) -> Landmarks | Miss:
         """The mesh of a face in view; with `remove` it is no longer one of the others when there is one."""
         start = perf_counter()
-        mesh = self._follower.start(image, other.detection)
+        mesh = self._follower.start(image, other.detection, strict=True)
         self._times["follow"] += perf_counter() - start
+        # Only upright faces score high, and one that is upside down is seen as one that is not.
+        doubtful = isinstance(mesh, Landmarks) and min(other.detection.score, mesh.presence) < _SURE_ENOUGH
+        if isinstance(mesh, Landmarks) and doubtful and not self._confirmed(image, mesh):
+            mesh = Miss("upside down")
         if remove and isinstance(mesh, Landmarks):
             self._others.remove(other)
         return mesh

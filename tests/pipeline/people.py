@@ -13,6 +13,7 @@ from realtime.types import Box, Face, Frame, Image, Landmarks, Patch, SourcePhot
 SIZE = (96, 64)
 """Width and height of the test pictures."""
 FACE = Box(40, 20, 60, 44)
+BESIDE = Box(4, 6, 14, 18)
 RAW = (0, 255, 0)
 """The raw face: pure green, which no swapped, hidden or placeholder picture contains."""
 SWAPPED = (200, 30, 180)
@@ -22,6 +23,13 @@ def picture() -> Image:
     """A grey room with a pure green face."""
     image = np.full((SIZE[1], SIZE[0], 3), 90, np.uint8)
     image[int(FACE.y0) : int(FACE.y1), int(FACE.x0) : int(FACE.x1)] = RAW
+    return image
+
+
+def crowd() -> Image:
+    """The same with a second face, at `BESIDE`."""
+    image = picture()
+    image[int(BESIDE.y0) : int(BESIDE.y1), int(BESIDE.x0) : int(BESIDE.x1)] = RAW
     return image
 
 
@@ -50,12 +58,13 @@ class Told:
     reason: str = ""
     last_box: Box | None = None
     times: dict[str, float] = field(default_factory=dict)
+    hidden: tuple[Box, ...] = ()
 
 
 class ScriptedTracker:
     """Gives one scripted result a frame, the last for ever; an exception in the script is raised."""
 
-    def __init__(self, script: Iterable[Face | Exception | None]) -> None:
+    def __init__(self, script: Iterable[Face | Told | Exception | None]) -> None:
         self._script = list(script)
         self._next = 0
 
@@ -64,7 +73,7 @@ class ScriptedTracker:
         self._next += 1
         if isinstance(step, Exception):
             raise step
-        return Told(step, "scripted")
+        return step if isinstance(step, Told) else Told(step, "scripted")
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,23 @@ from __future__ import annotations
 import pytest
 
 from realtime.pipeline.controls import Controls
+from realtime.pipeline.finish import Finisher
+from realtime.pipeline.infer import Infer
 from realtime.sinks.memory import MemorySink
-from realtime.types import State
-from tests.pipeline.people import FACE, PaintingSwapper, face, shows_raw_face
+from realtime.types import Frame, State
+from tests.pipeline.people import (
+    BESIDE,
+    FACE,
+    SIZE,
+    PaintingSwapper,
+    Person,
+    ScriptedTracker,
+    Told,
+    crowd,
+    face,
+    frame,
+    shows_raw_face,
+)
 from tests.pipeline.test_pipeline import build, run, script
 
 
@@ -66,6 +80,16 @@ def test_pause_is_closed(on_lost):
 def test_pass_lets_the_raw_face_through_as_it_says():
     frames = shown(track=[None, face(), None], on_lost="pass")
     assert [shows_raw_face(frame.image) for frame in frames][:3] == [True, False, True]
+
+
+def test_every_face_the_tracker_names_is_hidden_while_the_person_is_lost():
+    tracker = ScriptedTracker([face(), Told(None, "another person", FACE, hidden=(BESIDE,))])
+    infer = Infer(tracker, PaintingSwapper(), [Person("anna")], Controls())
+    finisher = Finisher(*SIZE, "hide", None, None, bgr_wanted=True)
+    finisher.finish(infer(frame(0)))
+    verdict = infer(Frame(1, 1 / 30, crowd()))
+    assert verdict.state is State.LOST
+    assert not shows_raw_face(finisher.finish(verdict).image)
 
 
 def test_the_room_stays_visible_while_a_lost_face_is_hidden():

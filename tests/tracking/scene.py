@@ -77,6 +77,8 @@ class Scene:
     """Cosine between any two people."""
     stuck: tuple[float, float] | None = None
     """Where the mesh network sees the nearest face, whatever the crop, until the detector has run."""
+    drag: float = 0.0
+    """Share of the way from the face back to the crop's centre by which the mesh falls short, as the real network's does."""
     damage: Callable[[Landmarks], Landmarks] = lambda mesh: mesh
     detections: int = 0
     meshes: int = 0
@@ -136,7 +138,9 @@ class SceneLandmarker:
         if off > 0.45 or not 0.5 < region.size / 1.5 / size < 2:
             return Landmarks(noise, 0.05)
         presence = self.scene.presence if self.scene.presence is not None else 0.99
-        return self.scene.damage(Landmarks(self.scene.mesh_of(person, (x, y, size)), presence))
+        short = self.scene.drag
+        place = (x + short * (region.x - x), y + short * (region.y - y), size)
+        return self.scene.damage(Landmarks(self.scene.mesh_of(person, place), presence))
 
 
 class SceneRecogniser:

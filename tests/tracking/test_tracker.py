@@ -91,6 +91,78 @@ def test_follows_fast_moves_by_prediction():
     assert np.median(lead) < 6  # the face moves up to 20 pixels a frame
 
 
+def test_a_quick_move_does_not_peel_the_mesh_off():
+    # From rest to a quarter of the face a frame, and to rest again, with a network that follows by two thirds only.
+    run = Run(Person(lambda t: (100 + 25 * min(max(round(30 * t) - 10, 0), 16), 240, 100), USER))
+    run.scene.drag = 1 / 3
+    for frame in range(40):
+        answer = run.step(frame / 30)
+        assert answer.face is not None
+        off = answer.face.box.centre[0] - run.scene.people[0].path(frame / 30)[0]
+        assert abs(off) < 3.5
+    assert run.scene.meshes > 45
+
+
+def test_a_still_face_needs_one_pass_a_frame():
+    run = Run(Person(seated(320, 240, 120), USER), noise=0.003)
+    run.scene.drag = 1 / 3
+    run.until(0.2)
+    before = run.scene.meshes
+    run.until(0.9, 0.2)
+    assert run.scene.meshes - before == 21
+
+
+def test_a_mesh_that_never_stays_is_not_shown():
+    run = Run(Person(seated(320, 240, 120), USER))
+    run.until(0.5)
+    side = iter(np.tile([12.0, -12.0], 50))
+    run.scene.damage = lambda mesh: replace(mesh, points=mesh.points + np.float32((next(side), 0, 0)))
+    answers = run.until(0.8, 0.5)
+    assert all(a.face is None and a.reason == "unsettled" for a in answers)
+
+
+def test_an_unsure_mesh_that_the_detector_does_not_see_is_lost_at_once():
+    run = Run(Person(seated(320, 240, 120), USER))
+    run.until(0.5)
+    run.scene.presence, run.scene.people[0].detectable = 0.8, False
+    answer = run.step(0.5)
+    assert answer.face is None and answer.reason == "not on a face"
+
+
+def test_a_sure_mesh_that_the_detector_does_not_see_is_lost_at_the_slow_check():
+    run = Run(Person(seated(320, 240, 120), USER))
+    run.until(0.5)
+    run.scene.people[0].detectable = False
+    assert run.until(1.5, 0.5)[-1].face is None
+
+
+def test_another_picture_in_the_same_place_is_another_track():
+    # What was learned of the face's colours must not be used on the next. The face fills the middle half of the detector's crop.
+    run = Run(Person(at(160, 160, 160), USER, score=0.95))
+    before = run.until(0.5)[-1]
+    run.image[:] = 140
+    after = run.step(0.5)
+    assert before.face is not None and after.face is not None
+    assert after.face.track == before.face.track + 1 and after.detected
+    assert {a.face.track for a in run.until(0.9, 0.55) if a.face} == {after.face.track}
+
+
+def test_every_face_in_view_is_hidden_while_the_person_is_lost():
+    run = Run(Person(between(0, 2, seated(320, 260, 110)), USER), Person(at(560, 100, 80), STRANGER), Person(at(80, 100, 15), PAINTING))
+    run.until(2.0)
+    answers = run.until(4.0, 2.0)
+    assert all(a.state is Status.LOST for a in answers)
+    for x in (560, 80):
+        assert all(any(box.x0 < x < box.x1 and box.y0 < 100 < box.y1 for box in a.hidden) for a in answers)
+
+
+def test_where_the_face_was_heading_is_hidden():
+    run = Run(Person(walk(100, 400, 240, 100, start=0.0, seconds=1.0), USER))
+    run.until(1.0)
+    hidden = run.step(1.1).hidden
+    assert max(box.x1 for box in hidden) > 400 - 10 + 50 + 15
+
+
 def test_presence_falls_detects_in_the_same_frame_and_keeps_the_track():
     run = Run(Person(seated(320, 240, 120), USER))
     run.until(0.5)

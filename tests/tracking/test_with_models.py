@@ -78,6 +78,40 @@ def test_knows_the_person_after_a_loss(nets, picture: Picture):
     assert back[-1].face is not None and back[-1].face.box.centre[0] > 700
 
 
+@pytest.mark.parametrize("name", ["p002_studio", "p006_studio", "p009_studio", "p010_studio"])
+def test_a_face_upside_down_is_not_taken_up_the_wrong_way_round(nets, picture: Picture, name):
+    tracker = Tracker(nets.detector, nets.mesh, nets.sface, TrackerSettings())
+    frame = np.ascontiguousarray(scene((picture(name), 640, 360))[::-1, ::-1])
+    assert nets.detector.detect(frame)  # it is seen, as an upright one
+    assert all(tracker.track(frame, i / 30).face is None for i in range(5))
+
+
+def test_a_head_rolled_over_is_followed_the_right_way_up(nets, picture: Picture):
+    tracker = Tracker(nets.detector, nets.mesh, nets.sface, TrackerSettings())
+    upright = scene((picture("p006_studio"), 640, 360))
+    left, right = geometry.OUTER_EYE_CORNERS
+    for i in range(31):
+        angle = 6.0 * i
+        turned = cv2.warpAffine(upright, cv2.getRotationMatrix2D((640, 360), -angle, 1), (1280, 720), borderValue=(120, 120, 120))
+        face = tracker.track(turned, i / 30).face
+        if face is not None:
+            roll = geometry.roll(face.landmarks.points[left], face.landmarks.points[right])
+            assert abs((roll - angle + 180) % 360 - 180) < 20
+
+
+def test_a_head_thrown_aside_keeps_its_mesh(nets, picture: Picture):
+    # A third of the face in one frame: one look of the network would follow by two thirds of it.
+    tracker = Tracker(nets.detector, nets.mesh, nets.sface, TrackerSettings())
+    person = picture("p001_studio")
+    before = [tracker.track(scene((person, 500, 360)), i / 30) for i in range(10)][-1]
+    assert before.face is not None
+    size = before.face.box.height
+    after = tracker.track(scene((person, 500 + round(size / 3), 360)), 10 / 30)
+    assert after.face is not None
+    moved = (after.face.landmarks.points - before.face.landmarks.points)[:, 0]
+    assert abs(moved.mean() - round(size / 3)) < 0.03 * size
+
+
 def test_a_portrait_on_its_side_is_found_and_turned(nets, tmp_path, picture: Picture):
     image = picture("p002_studio")
     Pil.fromarray(np.ascontiguousarray(np.rot90(image)[:, :, ::-1])).save(tmp_path / "side.png")

@@ -70,6 +70,15 @@ def test_a_moving_head_is_not_lagged(fps, speed):
     assert 0 <= lag.max() < 0.01 * SIZE
 
 
+@pytest.mark.parametrize("step", [0.05, 0.1, 0.2, 0.4])
+def test_a_sudden_move_is_not_lagged(step):
+    # From rest to a steady speed at once: not even the first frame stays behind.
+    path = step * SIZE * np.maximum(np.arange(40) - 20, 0)
+    out = run(shift(still(40), path))
+    lag = path - (out[:, :, 0] - FACE[:, 0]).mean(1)
+    assert np.abs(lag).max() < 0.0101 * SIZE
+
+
 def test_a_turning_head_is_not_lagged():
     angle = np.radians(60) * np.sin(2 * np.pi * 0.7 * np.arange(90) / 30)
     centred = FACE - FACE.mean(0)
