@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +35,8 @@ def load() -> Any:
 
     Raises BackendError when it is missing.
     """
-    if "onnxruntime" in sys.modules:
-        return sys.modules["onnxruntime"]
     try:
-        with _set(_NO_TELEMETRY, "1"):
+        with nullcontext() if "onnxruntime" in sys.modules else _set(_NO_TELEMETRY, "1"):
             import onnxruntime
     except (ImportError, OSError) as error:
         raise BackendError(f"ONNX Runtime cannot be loaded ({error}): install it with `pip install onnxruntime`.") from error
