@@ -177,6 +177,8 @@ def _degrees(value: Any) -> int:
 def _target(value: Any) -> Path:
     """A file to be written at the end: its folder must be there now, or the run's result would be lost."""
     path = Path(_text(value)).expanduser()
+    if "\0" in str(path):
+        raise ValueError
     if path.is_dir():
         raise UsageError(f"cannot write {value}: it is a folder, name a file in it")
     if not path.parent.is_dir():
@@ -293,7 +295,7 @@ def parse_value(option: Option, value: object, where: str) -> object:
     """The checked value. Raises UsageError that begins with `where`."""
     try:
         return option.parse(value)
-    except (ValueError, TypeError, OverflowError):
+    except (ValueError, TypeError, OverflowError, OSError, RuntimeError):  # the last two: no file name, or the home of nobody
         hint = near_miss(value, option.choices) if isinstance(value, str) else ""
         raise UsageError(f"{where}: {value!r} is not {option.expected}{hint}") from None
     except UsageError as error:
@@ -324,7 +326,7 @@ def load_settings(given: Mapping[str, object], config_file: Path | None = None) 
 def _keep_apart(settings: Settings, config_file: Path | None) -> None:
     """Raises UsageError when a file would be written over one that the run reads, or over another one that it writes."""
     _, _, photo = settings.input.rpartition("synthetic:")
-    taken = [("the input", Path(photo).expanduser())]
+    taken = [("the input", Path(photo).expanduser())] if _is_file(photo) else []
     taken += [("a source photo", path) for group in settings.sources for path in group]
     taken += [("the configuration file", config_file)] if config_file else []
     outputs = [("--output", path) for text in settings.outputs if (path := output_file(text))]
@@ -333,8 +335,15 @@ def _keep_apart(settings: Settings, config_file: Path | None) -> None:
             continue
         for what, other in taken:
             if _same_file(path, other):
-                raise UsageError(f"{name} {path} would overwrite {what} {other}: give another name")
-        taken.append((f"the file of {name}", path))
+                raise UsageError(f"{name}: {path} would overwrite {what} {other}: give another name")
+        taken.append((f"the file for {name}", path))
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).expanduser().is_file()
+    except (OSError, ValueError, RuntimeError):  # no file name at all: a URL, a camera
+        return False
 
 
 def _same_file(one: Path, other: Path) -> bool:

@@ -159,7 +159,7 @@ def test_missing_things(photo: Path, tmp_path: Path) -> None:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    for name in ("me.jpg", "talk.mp4"):
+    for name in ("me.jpg", "me2.jpg", "talk.mp4"):
         (tmp_path / name).write_bytes(b"mine")
     (tmp_path / "link.mp4").hardlink_to(tmp_path / "talk.mp4")
     return tmp_path
@@ -168,14 +168,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"input": "talk.mp4", "output": ["talk.mp4"]}, "--output talk.mp4 would overwrite the input"),
+        ({"input": "talk.mp4", "output": ["talk.mp4"]}, "--output: talk.mp4 would overwrite the input"),
         ({"input": "talk.mp4", "output": ["./link.mp4"]}, "would overwrite the input"),
         ({"input": "synthetic:me2.jpg", "output": ["me2.jpg"]}, "would overwrite the input"),
-        ({"output": ["null", "me.jpg"]}, "--output me.jpg would overwrite a source photo"),
-        ({"input": "talk.mp4", "report": "talk.mp4"}, "--report talk.mp4 would overwrite the input"),
-        ({"frame-log": "me.jpg"}, "--frame-log me.jpg would overwrite a source photo"),
-        ({"output": ["a.mp4", "./a.mp4"]}, "would overwrite the file of --output a.mp4"),
-        ({"report": "x.json", "frame-log": "x.json"}, "--frame-log x.json would overwrite the file of --report"),
+        ({"output": ["null", "me.jpg"]}, "--output: me.jpg would overwrite a source photo"),
+        ({"input": "talk.mp4", "report": "talk.mp4"}, "--report: talk.mp4 would overwrite the input"),
+        ({"frame-log": "me.jpg"}, "--frame-log: me.jpg would overwrite a source photo"),
+        ({"output": ["a.mp4", "./a.mp4"]}, "would overwrite the file for --output a.mp4"),
+        ({"report": "x.json", "frame-log": "x.json"}, "--frame-log: x.json would overwrite the file for --report"),
     ],
 )
 def test_nothing_the_user_has_is_written_over(folder: Path, values: dict[str, object], said: str) -> None:
@@ -204,6 +204,14 @@ def test_the_configuration_file_is_not_written_over(folder: Path) -> None:
 def test_an_output_that_cannot_be_is_told_before_anything_is_loaded(folder: Path, output: str, said: str) -> None:
     with pytest.raises(UsageError, match=f"--output: cannot write .*{said}"):
         load_settings({"source": [["me.jpg"]], "output": [output]})
+
+
+@pytest.mark.parametrize("name", ["a\0b.mp4", "~nobody-here/x.mp4", "x" * 300 + ".mp4"])
+def test_what_is_no_file_name_is_told(photo: Path, name: str) -> None:
+    for key in ("output", "report", "frame-log"):
+        with pytest.raises(UsageError, match=f"--{key}: "):
+            load_settings({"source": [[str(photo)]], key: name})
+    assert load_settings({"source": [[str(photo)]], "input": name}).input == name  # a camera's name, for all that is known here
 
 
 def test_a_key_that_is_there_in_both_spellings(photo: Path, tmp_path: Path) -> None:

@@ -78,10 +78,10 @@ def _stream(text: str) -> Source | None:
 
 def _file(text: str, loop: bool) -> Source | None:
     """A source for an existing file; None for a camera's number or device node, and for what does not exist."""
-    path = Path(text).expanduser()
     try:
+        path = Path(text).expanduser()
         mode = path.stat().st_mode
-    except (OSError, ValueError):
+    except (OSError, ValueError, RuntimeError):  # the last: ~ of a user whom nobody knows
         return None
     if text.isdecimal() or stat.S_ISCHR(mode):
         return None
