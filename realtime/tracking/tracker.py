@@ -207,14 +207,15 @@ class Tracker:
     def _looks_new(self, image: Image, points: Floats) -> bool:
         """Whether the face's colours are suddenly others; they are remembered."""
         height, width = image.shape[:2]
-        x, y = points[::12, 0].astype(np.intp), points[::12, 1].astype(np.intp)
-        colours = image[y.clip(0, height - 1), x.clip(0, width - 1)].astype(np.float32)
+        at = points[::24, :2].astype(np.intp)
+        np.minimum(np.maximum(at, 0, out=at), (width - 1, height - 1), out=at)
+        colours = image[at[:, 1], at[:, 0]].astype(np.float32)
         if self._colours is None:
             self._colours = colours
             return False
         change = colours - self._colours
         self._colours += 0.3 * change
-        return float(np.abs(change).mean()) > _LOOK
+        return float(np.abs(change).sum()) > _LOOK * change.size
 
     def _again(self, image: Image, mesh: Landmarks) -> Face:
         """Carry on from a detection: neither smoothing nor velocity may drag the mesh back to where it was wrongly."""
