@@ -56,9 +56,8 @@ class OpenVinoSession(BoundSession):
 
     def _infer(self) -> None:
         try:
-            # Asynchronous start and wait is the call that builds no dictionary of results.
-            self._request.start_async()
-            self._request.wait()
+            # In this thread: handing over to the library's own and back costs 2 ms a frame when other threads are at work.
+            self._request.infer(share_outputs=True)
         except RuntimeError as error:
             raise BackendError(f"OpenVINO could not run the network: {_first_line(error)}.") from error
 
