@@ -84,6 +84,8 @@ def cpu_options(threads: int, arithmetic: str = "f32") -> dict[str, object]:
     return {
         "PERFORMANCE_HINT": "LATENCY",
         "INFERENCE_NUM_THREADS": threads,
+        # Pinned to a core, the calling thread would have to wait whenever another stage's thread is at work there.
+        "ENABLE_CPU_PINNING": False,
         # The default is bfloat16 where the processor has it: 8 significant bits, too few for coordinates of up to 192 pixels.
         "INFERENCE_PRECISION_HINT": arithmetic,
     }
