@@ -309,7 +309,8 @@ def load_settings(given: Mapping[str, object], config_file: Path | None = None) 
     must exist when named; None looks for the user's own. Raises UsageError naming the option or key, the file and what is allowed.
     """
     path = config_file.expanduser() if config_file else default_config_file()
-    from_file = read_config(path) if config_file or path.is_file() else {}
+    # os.path answers "no" for a folder that may not be entered, where pathlib raises
+    from_file = read_config(path) if config_file or os.path.isfile(path) else {}  # noqa: PTH113
     values: dict[str, Any] = {}
     for option in OPTIONS:
         if option.name in given:

@@ -234,3 +234,15 @@ def test_any_junk_is_settings_or_a_usage_error(values: dict[str, object]) -> Non
     else:
         assert loaded.sources == ((Path(__file__),),)
         assert loaded.size is None or loaded.size[0] % 2 == loaded.size[1] % 2 == 0
+
+
+def test_a_configuration_folder_that_may_not_be_entered_counts_as_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def denied(self: Path) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("realtime.config.default_config_file", lambda: tmp_path / "locked" / "config.toml")
+    photo = tmp_path / "me.jpg"
+    photo.touch()
+    real = Path.is_file
+    monkeypatch.setattr(Path, "is_file", lambda self: denied(self) if "locked" in str(self) else real(self))
+    assert load_settings({"source": [[str(photo)]]}).sources == ((photo,),)
