@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import MappingProxyType, TracebackType
 from typing import Self
@@ -24,7 +25,7 @@ def aligned_zeros(spec: TensorSpec) -> Array:
     return raw[start : start + size].view(spec.dtype).reshape(spec.shape)
 
 
-class BoundSession:
+class BoundSession(ABC):
     """Base of the sessions on this machine's processor: a subclass binds `_inputs` and `_outputs` and writes `_infer`."""
 
     def __init__(self, backend: str, specs: SessionSpecs) -> None:
@@ -64,8 +65,9 @@ class BoundSession:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
+    @abstractmethod
     def _infer(self) -> None:
-        raise NotImplementedError
+        """Run the network from `_inputs` to `_outputs`."""
 
     def _feed(self, name: str, value: Array) -> None:
         bound = self._inputs.get(name)

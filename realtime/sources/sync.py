@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
@@ -20,11 +21,11 @@ T = TypeVar("T")
 _EXACT = 0.02
 
 
-class Managed:
+class Managed(ABC):
     """`with source:` closes the source at the end; entering does not open it (`open` returns what the caller needs)."""
 
-    def close(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def close(self) -> None: ...
 
     def __enter__(self) -> Self:
         return self
