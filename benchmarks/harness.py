@@ -6,7 +6,6 @@ import argparse
 import importlib.metadata
 import json
 import math
-import os
 import platform
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -16,6 +15,8 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+
+from realtime.commands.machine import cores, cpu_name
 
 BUDGETS = Path(__file__).with_name("budgets.toml")
 LIBRARIES = ("realtime-faceswap", "numpy", "opencv-python-headless", "numba", "onnxruntime", "openvino")
@@ -81,18 +82,7 @@ def machine() -> dict[str, Any]:
             versions[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return {"cpu": processor(), "cores": usable, "system": platform.platform(), "python": platform.python_version(), "versions": versions}
-
-
-def processor() -> str:
-    """The processor's name as the system tells it."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
+    return {"cpu": cpu_name(), "cores": cores(), "system": platform.platform(), "python": platform.python_version(), "versions": versions}
 
 
 def options(parser: argparse.ArgumentParser) -> None:

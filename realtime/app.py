@@ -182,7 +182,6 @@ class App:
         self.report: dict[str, Any] | None = None
         self.telemetry = Telemetry()
         self.controls = Controls()
-        self.controls.mirrored = settings.mirror
 
     def run(self) -> dict[str, Any]:
         """Fetch what is missing, run to the end, and give the report (also written to `--report`). Raises RealtimeError."""

@@ -14,6 +14,5 @@ class Controls:
         """The swap is paused: the face stays hidden."""
         self.source = 0
         """Which of the prepared source people is swapped in."""
-        self.mirrored = False
         self.still_wanted = False
         """Save the next finished frame; the blend stage sets it back."""

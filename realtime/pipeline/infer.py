@@ -10,7 +10,7 @@ from typing import Protocol
 from realtime.models.base import Identity, Swapper
 from realtime.pipeline.controls import Controls
 from realtime.types import Box, Face, Frame, Image, Patch, State, Verdict
-from realtime.vision.draw import grown
+from realtime.vision.geometry import grow
 
 log = logging.getLogger(__name__)
 
@@ -112,14 +112,14 @@ class Infer:
         self._forget()
         self._last = tracked.last_box or self._last
         state = State.PAUSED if self._controls.paused else self._gone()
-        also = tuple(grown(box, HIDE_MARGIN) for box in tracked.hidden)
+        also = tuple(grow(box, HIDE_MARGIN) for box in tracked.hidden)
         return Verdict(frame, state, hide=self._hidden(frame), reason=tracked.reason, times=times, also=also)
 
     def _hidden(self, frame: Frame) -> Box | None:
         """The last known region, grown by the time gone by since; None (all of the frame) when nobody was seen yet."""
         if self._last is None:
             return None
-        return grown(self._last, HIDE_MARGIN + HIDE_GROWTH * max(0.0, frame.captured_at - self._seen_at))
+        return grow(self._last, HIDE_MARGIN + HIDE_GROWTH * max(0.0, frame.captured_at - self._seen_at))
 
     def _gone(self) -> State:
         return State.LOST if self._swapped_once else State.STARTING

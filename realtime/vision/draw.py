@@ -44,12 +44,6 @@ def pixels(box: Box, width: int, height: int) -> tuple[int, int, int, int]:
     return x0, y0, x1, y1
 
 
-def grown(box: Box, by: float) -> Box:
-    """The box with `by` of its longer side added on every side."""
-    pad = by * max(box.width, box.height)
-    return Box(box.x0 - pad, box.y0 - pad, box.x1 + pad, box.y1 + pad)
-
-
 def covers(box: Box, width: int, height: int) -> bool:
     """Whether the box takes in (nearly) the whole picture: there is nothing left to show around it."""
     x0, y0, x1, y1 = pixels(box, width, height)

@@ -5,10 +5,10 @@ import pytest
 
 from realtime.pipeline.finish import Finisher
 from realtime.types import Box, State, Verdict
-from realtime.vision.draw import grown
+from realtime.vision.geometry import grow
 from tests.pipeline.people import FACE, SIZE, PaintingSwapper, face, frame, picture, shows_raw_face
 
-HIDDEN = grown(FACE, 0.1)
+HIDDEN = grow(FACE, 0.1)
 
 
 class Counting:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from realtime.types import Box
-from realtime.vision.draw import covers, grown, hide, pixels, placeholder
+from realtime.vision.draw import covers, hide, pixels, placeholder
 
 numbers = st.floats(-300, 300, allow_nan=False)
 boxes = st.builds(lambda x, y, w, h: Box(x, y, x + w, y + h), numbers, numbers, st.floats(0, 400), st.floats(0, 400))
@@ -29,10 +29,6 @@ def test_pixels_take_in_every_pixel_the_box_touches(box):
     assert 0 <= x0 <= x1 <= 90 and 0 <= y0 <= y1 <= 60
     assert x0 <= max(box.x0, 0) or x0 == 90
     assert x1 >= min(box.x1, 90) or x1 == 0
-
-
-def test_grown_adds_of_the_longer_side():
-    assert grown(Box(10, 10, 20, 30), 0.5) == Box(0, 0, 30, 40)
 
 
 def test_covers_the_picture_or_not():

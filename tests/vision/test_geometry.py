@@ -85,6 +85,7 @@ def test_overlap_of_a_half() -> None:
 
 def test_boxes_grow_by_their_longer_side() -> None:
     assert geometry.grow(Box(0, 0, 10, 20), 0.1) == Box(-2, -2, 12, 22)
+    assert geometry.grow(Box(10, 10, 20, 30), 0.5) == Box(0, 0, 30, 40)
 
 
 @given(coordinates, coordinates, st.floats(20, 1000), st.floats(-60, 60))
