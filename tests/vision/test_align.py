@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from realtime.vision import geometry
 from realtime.vision.align import ARCFACE_112, align, crop
-from realtime.vision.planes import fill_planes
+from realtime.vision.planes import fill_normalised, fill_planes
 
 
 def dotted(points: np.ndarray, radius: int) -> np.ndarray:
@@ -62,3 +62,15 @@ def test_planes_hold_the_scaled_pixels_and_nothing_else_is_touched(reverse: bool
     np.testing.assert_array_equal(planes[:, :5, :7], expected.transpose(2, 0, 1) * np.float32(0.5))
     assert (planes[:, 5:] == -1).all()
     assert (planes[:, :, 7:] == -1).all()
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_planes_are_scaled_and_shifted_each_by_its_own(reverse: bool) -> None:
+    image = np.random.default_rng(2).integers(0, 256, (5, 7, 3), np.uint8)
+    planes = np.full((3, 8, 9), -9, np.float32)
+    scale, shift = np.array([0.5, 0.25, 2], np.float32), np.array([1, -2, 3], np.float32)
+    fill_normalised(image, planes, scale, shift, reverse)
+    expected = (image[:, :, ::-1] if reverse else image).transpose(2, 0, 1) * scale[:, None, None] + shift[:, None, None]
+    np.testing.assert_allclose(planes[:, :5, :7], expected, rtol=1e-6)
+    assert (planes[:, 5:] == -9).all()
+    assert (planes[:, :, 7:] == -9).all()
