@@ -147,7 +147,7 @@ def test_debug_shows_the_traceback(tmp_path: Path) -> None:
         (["demo", "--second", "3"], "did you mean '--seconds'?"),
         (["doctor", "now"], "unknown argument now"),
         (["models", "feth"], "did you mean 'fetch'?"),
-        (["models"], "list, fetch or verify"),
+        (["models"], "list, fetch, add or verify"),
     ],
 )
 def test_mistakes_are_one_sentence_and_status_2(capsys: pytest.CaptureFixture[str], argv: list[str], said: str) -> None:

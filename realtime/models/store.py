@@ -4,30 +4,34 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import json
-import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 from platformdirs import user_cache_dir
 
 from realtime.errors import ModelError, UsageError
 from realtime.models import convert
-from realtime.models.catalog import DEFAULTS, MODELS, Model, Wheel
+from realtime.models.adding import recognise, taken
+from realtime.models.catalog import DEFAULTS, MODELS
 from realtime.models.lock import locked
-from realtime.models.wheels import Download, DownloadError, PipDownload, find_wheel, pip_command, read_member
+from realtime.models.obtain import Obtainer, Origin, Share, add_command, fetch_command, parcel_bytes, parcels
+from realtime.models.records import PARTIAL, looks, read_record, replace, sha256_of, write_record
+from realtime.models.row import Model, Wheel
+from realtime.models.web import HttpDownload, WebDownload
+from realtime.models.wheels import Download, PipDownload
+
+__all__ = ["APP_NAME", "ModelState", "ModelStatus", "ModelStore", "fetch_command"]
 
 APP_NAME = "realtime-faceswap"
-_PARTIAL = ".partial-"
-"""Begins the names of what is being made. Whatever bears it while nobody holds the lock was left by a process that died."""
 _WAIT = 600.0
 """Seconds to wait for another process that is fetching."""
+
+Consent = Callable[[Sequence[Model]], None]
+"""Shows the licences of these models and raises when the user does not agree."""
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, the bytes that have come, and the bytes in all (0 while that is not known)."""
@@ -49,12 +53,15 @@ class ModelStatus:
     path: Path
     bytes: int
     """On disk; 0 when missing."""
+    row: Model | None = None
+    """What the catalogue knows of it."""
 
 
 class ModelStore:
     """Models of the catalogue as ONNX files in one folder, by default the user's cache folder.
 
-    Several processes may use one folder at once. `index_options` go to pip; `download` replaces pip altogether.
+    Several processes may use one folder at once. `index_options` go to pip; `download` replaces pip altogether, `web` the client that
+    fetches from addresses.
     """
 
     def __init__(
@@ -63,10 +70,12 @@ class ModelStore:
         index_options: Sequence[str] = (),
         *,
         download: Download | None = None,
+        web: WebDownload | None = None,
         catalogue: Mapping[str, Model] = MODELS,
     ) -> None:
         self._folder = folder or Path(user_cache_dir(APP_NAME, appauthor=False)) / "models"
         self._download = download or PipDownload(index_options)
+        self._web = web or HttpDownload()
         self._catalogue = catalogue
         self._intact_files: dict[Path, tuple[int, int, int]] = {}
         """Content that was compared, and how its file looked then."""
@@ -96,11 +105,11 @@ class ModelStore:
     def checked(self, name: str) -> ModelStatus:
         """What a run goes by: the content too, read once per file and process (15 ms for the default models)."""
         status = self.status(name)
-        if status.state is ModelState.READY and self._intact_files.get(status.path) != _looks(status.path):
-            looks = _looks(status.path)
+        if status.state is ModelState.READY and self._intact_files.get(status.path) != looks(status.path):
+            seen = looks(status.path)
             status = self._status(name, thorough=True)
             if status.state is ModelState.READY:
-                self._intact_files[status.path] = looks
+                self._intact_files[status.path] = seen
         return status
 
     def list(self) -> tuple[ModelStatus, ...]:
@@ -118,20 +127,60 @@ class ModelStore:
             self.fetch(wanted, progress=progress)
 
     def fetch(
-        self, names: Iterable[str] = DEFAULTS, from_folder: Path | None = None, progress: Progress | None = None
+        self,
+        names: Iterable[str] = DEFAULTS,
+        from_folder: Path | None = None,
+        progress: Progress | None = None,
+        *,
+        mirror: str = "",
+        consent: Consent | None = None,
     ) -> tuple[ModelStatus, ...]:
         """Make the named models ready, those that are missing or whose content is not as written.
 
-        `from_folder` holds wheels that were fetched elsewhere; nothing is downloaded then. Returns how they are now.
-        Raises ModelError and leaves nothing half done.
+        `from_folder` holds wheels and files that were fetched elsewhere; nothing is downloaded then. `mirror` is an https address that
+        files are fetched from instead of their rows' addresses. `consent` is called once with the models whose licences the user has
+        to agree to, and raises when the answer is no; without it they are not fetched. Returns how they are now. Raises ModelError and
+        leaves nothing half done, but for a download that broke off and is gone on with next time.
         """
         wanted = list(dict.fromkeys(names))
         report = progress or (lambda text, done, total: None)
-        if any(status.state is not ModelState.READY for status in self.verify(wanted)):
+        missing = self._missing(wanted)
+        if missing:
+            self._agree(missing, consent)
             with self._alone(report):
-                missing = [self._catalogue[s.name] for s in self.verify(wanted) if s.state is not ModelState.READY]
-                self._fetch(missing, from_folder, report)
+                self._fetch(self._missing(wanted), Origin(from_folder, mirror), report)
         return self.verify(wanted)
+
+    def add(self, file: Path, name: str = "", progress: Progress | None = None) -> ModelStatus:
+        """Take a file that the user has, as the model that it is or that `name` says. The file stays where it is.
+
+        Raises UsageError when it cannot be told which model it is, ModelError when it is no network or cannot be copied.
+        """
+        report = progress or (lambda text, done, total: None)
+        model, digest = recognise(file, self._catalogue, name)
+        with self._alone(report):
+            report(f"adding {model.name}", 0, 0)
+            self._install(model, taken(file, self._folder, model, digest), brought=digest)
+        return self.checked(model.name)
+
+    def _missing(self, names: Sequence[str]) -> Sequence[Model]:
+        return [self._catalogue[s.name] for s in self.verify(names) if s.state is not ModelState.READY]
+
+    def _agree(self, models: Sequence[Model], consent: Consent | None) -> None:
+        """Raises ModelError for a model that only the user can bring, or whose licence nobody was asked about."""
+        for model in models:
+            if not model.fetchable:
+                raise ModelError(
+                    f"{model.terms} No SHA-256 of it was published, so it cannot be fetched safely: get {model.file_name} yourself and "
+                    f"run `{add_command(model)}`."
+                )
+        asking = [model for model in models if model.asks]
+        if asking and consent is None:
+            names = ", ".join(model.name for model in asking)
+            command = fetch_command([model.name for model in asking])
+            raise ModelError(f"{names} is not among the models in {self._folder}: run `{command}`, which shows the licence first.")
+        if asking and consent is not None:
+            consent(asking)
 
     def _status(self, name: str, *, thorough: bool) -> ModelStatus:
         model = self._model(name)
@@ -144,7 +193,7 @@ class ModelStore:
         except OSError as error:
             cure = "make it readable, or name another folder in REALTIME_MODELS"
             raise ModelError(f"The model file {path} cannot be read ({error.strerror or error}): {cure}.") from error
-        return ModelStatus(name, model.role, model.licence, state, path, size)
+        return ModelStatus(name, model.role, model.licence, state, path, size, model)
 
     def _model(self, name: str) -> Model:
         if name not in self._catalogue:
@@ -153,10 +202,11 @@ class ModelStore:
 
     def _intact(self, model: Model, path: Path, size: int, *, thorough: bool) -> bool:
         """Whether the file is what its record says, and the record what the catalogue and the converter want."""
-        record = _read_record(path)
-        if record.get("source_sha256") != model.sha256 or record.get("converter") != convert.VERSION or record.get("bytes") != size:
+        record = read_record(path)
+        known = bool(record.get("brought")) or record.get("source_sha256") == model.sha256 != ""
+        if not known or record.get("converter") != convert.version_of(model) or record.get("bytes") != size:
             return False
-        return not thorough or hashlib.sha256(path.read_bytes()).hexdigest() == record.get("sha256")
+        return not thorough or sha256_of(path) == record.get("sha256")
 
     @contextmanager
     def _alone(self, report: Progress) -> Iterator[None]:
@@ -164,7 +214,7 @@ class ModelStore:
         with self._mending():
             self._folder.mkdir(parents=True, exist_ok=True)
             with locked(self._folder / ".lock", _WAIT, lambda: report("waiting for another fetch to end", 0, 0)):
-                for leftover in self._folder.glob(f"{_PARTIAL}*"):
+                for leftover in self._folder.glob(f"{PARTIAL}*"):
                     shutil.rmtree(leftover, ignore_errors=True) if leftover.is_dir() else leftover.unlink(missing_ok=True)
                 yield
 
@@ -181,99 +231,57 @@ class ModelStore:
             cure = "make it writable, or name another folder in REALTIME_MODELS"
             raise ModelError(f"The models' folder {self._folder} cannot be written ({error.strerror or error}): {cure}.") from error
 
-    def _fetch(self, models: Sequence[Model], from_folder: Path | None, report: Progress) -> None:
-        wheels = list(dict.fromkeys(model.wheel for model in models))
-        total, before = sum(wheel.bytes for wheel in wheels), 0
-        for wheel in wheels:
-            members = [model for model in models if model.wheel == wheel]
-            with tempfile.TemporaryDirectory(prefix=_PARTIAL, dir=self._folder, ignore_cleanup_errors=True) as temporary:
-                archive = self._obtain(wheel, Path(temporary), from_folder, members, _Share(report, before, wheel.bytes, total))
-                before += wheel.bytes
-                for model in members:
-                    report(f"converting {model.name}", before, total)
-                    self._install(model, convert.convert(model, read_member(archive, model)))
+    def _fetch(self, models: Sequence[Model], origin: Origin, report: Progress) -> None:
+        obtainer = Obtainer(self._folder, self._download, self._web, origin)
+        found = parcels(models)
+        total, before = sum(parcel_bytes(members) for _, members in found), 0
+        for source, members in found:
+            share = Share(report, before, parcel_bytes(members), total)
+            share.text = self._describe(members, source.requirement if isinstance(source, Wheel) else members[0].file_name)
+            before += parcel_bytes(members)
+            for model, file in obtainer.files(members, share):
+                report(f"converting {model.name}" if model.converter != convert.AS_IS else f"storing {model.name}", before, total)
+                self._install(model, file)
         report("models ready", total, total)
 
-    def _obtain(self, wheel: Wheel, temporary: Path, from_folder: Path | None, members: Sequence[Model], share: _Share) -> Path:
-        """The wheel's path, after downloading it unless it lies in `from_folder`."""
-        if from_folder is not None:
-            return find_wheel(wheel, from_folder)
-        names = [model.name for model in members]
+    def _describe(self, models: Sequence[Model], source: str) -> str:
+        """What is being fetched, as progress."""
+        names = [model.name for model in models]
         damaged = [name for name in names if self.status(name).bytes]
-        share.text = f"fetching {', '.join(names)} ({wheel.requirement})"
         if damaged:
-            share.text = f"{', '.join(damaged)} damaged or outdated, fetching again ({wheel.requirement})"
-        try:
-            share(0)
-            self._download(wheel, temporary, share)
-        except DownloadError as error:
-            command = fetch_command(names)
-            elsewhere = f"fetch it elsewhere with `{pip_command(wheel)}` and run `{command} --from DIR`"
-            raise ModelError(f"Could not fetch {wheel.requirement}: {error}, then run `{command}`; or {elsewhere}.") from error
-        return find_wheel(wheel, temporary / "wheel")
+            return f"{', '.join(damaged)} damaged or outdated, fetching again ({source})"
+        return f"fetching {', '.join(names)} ({source})"
 
-    def _install(self, model: Model, content: bytes) -> None:
-        """Each of the two files appears whole or not at all; the record last, so that a model without one counts as damaged."""
+    def _install(self, model: Model, file: bytes | Path, brought: str = "") -> None:
+        """Each of the two files appears whole or not at all; the record last, so that a model without one counts as damaged.
+
+        `file` is the content before it is converted, or a file in the store's folder, which is moved. `brought` is the SHA-256 of a
+        file that the user had.
+        """
         path = self._folder / f"{model.name}.onnx"
-        record = {
-            "model": model.name,
-            "origin": model.origin,
-            "licence": model.licence,
-            "wheel": model.wheel.requirement,
-            "member": model.member,
-            "source_sha256": model.sha256,
-            "converter": convert.VERSION,
-            "sha256": hashlib.sha256(content).hexdigest(),
-            "bytes": len(content),
-        }
-        _replace(path, content)
-        _replace(_record_of(path), json.dumps(record, indent=1).encode())
+        if isinstance(file, Path) and model.converter == convert.AS_IS:
+            digest, size = brought or model.sha256, file.stat().st_size
+            file.replace(path)
+        else:
+            content = convert.convert(model, file.read_bytes() if isinstance(file, Path) else file)
+            digest, size = hashlib.sha256(content).hexdigest(), len(content)
+            replace(path, content)
+            if isinstance(file, Path):
+                file.unlink()
+        write_record(path, _record(model, digest, size, brought))
 
 
-class _Share:
-    """Turns the bytes of one wheel into progress of the whole fetch."""
-
-    def __init__(self, report: Progress, before: int, most: int, total: int) -> None:
-        self.text = ""
-        self._report, self._before, self._most, self._total = report, before, most, total
-
-    def __call__(self, done: int) -> None:
-        self._report(self.text, self._before + min(done, self._most), self._total)
-
-
-def fetch_command(names: Iterable[str] = ()) -> str:
-    """The command line that fetches these models; without names it fetches the default ones."""
-    wanted = list(names)
-    return " ".join(["python -m realtime models fetch", *([] if set(wanted) <= set(DEFAULTS) else wanted)])
-
-
-def _record_of(path: Path) -> Path:
-    return path.with_suffix(".json")
-
-
-def _looks(path: Path) -> tuple[int, int, int]:
-    """Changes with whatever is written to the file or put in its place."""
-    stat = path.stat()
-    return stat.st_ino, stat.st_size, stat.st_mtime_ns
-
-
-def _read_record(path: Path) -> dict[str, Any]:
-    """What was noted when the file was made; empty when there is none or it makes no sense."""
-    try:
-        record = json.loads(_record_of(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return record if isinstance(record, dict) else {}
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Write a file that is complete as soon as it is there."""
-    temporary = path.with_name(f"{_PARTIAL}{path.name}")
-    try:
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+def _record(model: Model, digest: str, size: int, brought: str) -> dict[str, object]:
+    return {
+        "model": model.name,
+        "origin": model.origin,
+        "licence": model.licence,
+        "wheel": model.wheel.requirement if model.wheel else None,
+        "address": model.address,
+        "member": model.member,
+        "source_sha256": brought or model.sha256,
+        "brought": bool(brought),
+        "converter": convert.version_of(model),
+        "sha256": digest,
+        "bytes": size,
+    }

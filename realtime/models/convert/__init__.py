@@ -7,14 +7,24 @@ from types import MappingProxyType
 from typing import Any
 
 from realtime.errors import ModelError
-from realtime.models.catalog import Model
+from realtime.models.row import Model
 
 VERSION = 2
 """Raise it when a converter's result changes: the store then converts anew."""
 
+AS_IS = "as_is"
+"""The converter of files that are used byte for byte: large ones, which are moved and never read whole."""
+
+
+def version_of(model: Model) -> int:
+    """Of what made the model's file: a file taken as it is never becomes outdated."""
+    return 0 if model.converter == AS_IS else VERSION
+
 
 def convert(model: Model, data: bytes) -> bytes:
     """The ONNX file made of the fetched file's bytes. Raises ModelError when they cannot be converted."""
+    if model.converter == AS_IS:
+        return data
     try:
         network = CONVERTERS[model.converter](data)
         return _finished(network, model.input_size)
@@ -46,6 +56,12 @@ def _tflite(data: bytes) -> Any:
     return convert_tflite(data)
 
 
+def _onnx(data: bytes) -> Any:
+    import onnx
+
+    return onnx.load_from_string(data)
+
+
 def _unquantised(data: bytes) -> Any:
     import onnx
 
@@ -57,5 +73,5 @@ def _unquantised(data: bytes) -> Any:
     return compact(fold(network, but=layers), layers)
 
 
-CONVERTERS: Mapping[str, Callable[[bytes], Any]] = MappingProxyType({"tflite": _tflite, "unquantised": _unquantised})
+CONVERTERS: Mapping[str, Callable[[bytes], Any]] = MappingProxyType({"onnx": _onnx, "tflite": _tflite, "unquantised": _unquantised})
 """By the key of a catalogue row, each from the file's bytes to an ONNX model. Parsers are imported when used: they are slow to load."""
