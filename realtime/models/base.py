@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from realtime.types import Detection, Face, Floats, Image, Landmarks, Patch, Region, SourcePhoto
+from realtime.vision.geometry import Transform
 
 
 class Detector(Protocol):
@@ -57,6 +62,43 @@ class Swapper(Protocol):
         """The patch that turns the face into the identity's, or None when the face is too small or lies outside the frame.
 
         The image is not written. Raises RuntimeError when no identity is in use.
+        """
+
+    def reset(self) -> None:
+        """Forget per-face history (the face was lost)."""
+
+
+@dataclass(slots=True)
+class Crop:
+    """An aligned face and what a swap network made of it, on its way to a patch. Its arrays are used again for the next frame."""
+
+    frame: Image
+    """The picture it was taken from; not to be written."""
+    face: Face
+    transform: Transform
+    """(2, 3) float64, from frame to crop pixels."""
+    before: Image
+    """(s, s, 3) uint8 BGR: the frame's own pixels, black where the crop reaches beyond it; not to be written."""
+    swapped: Image
+    """(s, s, 3) uint8 BGR: what the network made of them."""
+    mask: NDArray[np.uint8]
+    """(s, s) uint8: how far `swapped` is shown; 0 along the sides."""
+
+
+class Finish(Protocol):
+    """A step between the swap network and the patch: a mask, a colour match, sharpening, a restoring network.
+
+    Steps run in order, each on what the one before left.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def finish(self, crop: Crop) -> None:
+        """Change `crop.swapped` and lower `crop.mask`, in place.
+
+        A step that works at another size puts arrays of its own in place of `before`, `swapped` and `mask`, all of that size, with the
+        `transform` that belongs to them; those stay valid until its next call.
         """
 
     def reset(self) -> None:

@@ -16,6 +16,27 @@ ARCFACE_112 = np.array(
 )
 """Eyes, nose tip, mouth corners in a 112 x 112 crop: insightface `face_align.arcface_dst`, also OpenCV's `FaceRecognizerSF::alignCrop`."""
 
+ARCFACE_112_V1 = np.array([[39.73, 51.138], [72.27, 51.138], [56.0, 68.493], [42.463, 87.01], [69.537, 87.01]], np.float32)
+"""In a 112 x 112 crop: insightface's `face_align.src_map` for a face from the front, which ghost and simswap were trained on."""
+
+ARCFACE_128 = ARCFACE_112 + np.array([8, 0], np.float32)
+"""In a 128 x 128 crop: what insightface's `face_align.estimate_norm` makes of the template for sizes that are a multiple of 128."""
+
+FFHQ_512 = np.array(
+    [[192.98138, 239.94708], [318.90277, 240.1936], [256.63416, 314.01935], [201.26117, 371.41043], [313.08905, 371.15118]], np.float32
+)
+"""In a 512 x 512 crop aligned as the FFHQ data set: facexlib `FaceRestoreHelper.face_template`."""
+
+MTCNN_512 = np.array(
+    [[187.20185, 239.27706], [324.12364, 238.51973], [256.09793, 317.14797], [199.84871, 397.30593], [313.23617, 396.67880]], np.float32
+)
+"""In a 512 x 512 crop: facefusion's template `mtcnn_512`, which hififace was trained on."""
+
+DFL_WHOLE_FACE_224 = np.array(
+    [[79.166676, 88.000004], [140.66867, 88.000004], [109.0, 121.00001], [86.999001, 154.00002], [133.99999, 154.00002]], np.float32
+)
+"""In a 224 x 224 crop: facefusion's template `dfl_whole_face`, DeepFaceLab's "whole face" on five points."""
+
 _COARSE = 4.0
 """Image pixels per crop pixel from which the image is halved first, because bilinear sampling skips over most pixels there. *Measured* on a
 face 550 pixels high, halving lowers the jitter of the mesh found in the crop from 0.28 to 0.20 pixels, and costs 0.3 ms."""

@@ -1,0 +1,154 @@
+"""The way of every swap network: an aligned crop of the face, the network, a soft mask, and back as a patch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, cast
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from realtime.errors import ModelError
+from realtime.models.base import Crop, Finish, Identity
+from realtime.models.swappers.ring import PatchRing
+from realtime.types import Array, Face, Floats, Image, Patch, SourcePhoto
+from realtime.vision import geometry
+from realtime.vision.align import crop
+from realtime.vision.crops import soft_box
+
+SMALLEST: Final = 16
+"""Width and height in pixels below which a face is not swapped."""
+FADE: Final = 0.12
+"""Share of the crop's side over which the swap fades out towards it."""
+_SPARSE: Final = 2.0
+"""Crop pixels per frame pixel from which the crop is halved before it is drawn: bilinear sampling would skip over pixels."""
+
+
+@dataclass(frozen=True)
+class SwapIdentity:
+    """A person in the form that one network takes; see `Identity`."""
+
+    name: str
+    source: Array
+
+
+class CropNetwork(Protocol):
+    """A swap network as the crop sees it. One thread uses it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def size(self) -> int:
+        """Side of the crop in pixels."""
+
+    @property
+    def template(self) -> Floats:
+        """(5, 2): where eyes, nose tip and mouth corners lie in that crop."""
+
+    def prepare(self, photos: Sequence[SourcePhoto]) -> Array:
+        """The source in the form that the network takes. Slow. Raises UsageError when there is no photo though one is needed."""
+
+    def use(self, source: Array) -> None:
+        """Swap to what `prepare` gave."""
+
+    def swap(self, before: Image, swapped: Image, mask: NDArray[np.uint8]) -> bool:
+        """Write the swapped form of the crop `before`, both (size, size, 3) uint8 BGR; lower the mask where the network has a say.
+
+        False when the network gave something else than a picture: numbers that are none, or only black.
+        """
+
+
+class AlignedSwapper:
+    """Swaps with a network; implements `Swapper`. Not thread-safe: one thread fits, uses and swaps.
+
+    `fallback` gives the same network at a higher precision; it is asked for once, when the first one gives no picture.
+    """
+
+    def __init__(
+        self, network: CropNetwork, finishes: Sequence[Finish] = (), fallback: Callable[[], CropNetwork] | None = None, fade: float = FADE
+    ) -> None:
+        self._network = network
+        self._finishes = tuple(finishes)
+        self._fallback = fallback
+        self._template = network.template
+        size = network.size
+        self._before, self._swapped = np.empty((size, size, 3), np.uint8), np.empty((size, size, 3), np.uint8)
+        self._box, self._mask = soft_box(size, fade), np.empty((size, size), np.uint8)
+        self._ring = PatchRing()
+        self._source: Array | None = None
+
+    @property
+    def name(self) -> str:
+        return self._network.name
+
+    def fit(self, photos: Sequence[SourcePhoto]) -> SwapIdentity:
+        return SwapIdentity(photos[0].name if photos else self.name, self._network.prepare(photos))
+
+    def use(self, identity: Identity) -> None:
+        """Raises TypeError for an identity that another swapper has fitted."""
+        if not isinstance(identity, SwapIdentity):
+            raise TypeError(f"expected a SwapIdentity, got {type(identity).__name__}")
+        self._source = identity.source
+        self._network.use(identity.source)
+        self.reset()
+
+    def reset(self) -> None:
+        for step in self._finishes:
+            step.reset()
+
+    def swap(self, image: Image, face: Face) -> Patch | None:
+        """See `Swapper.swap`. Raises ModelError when the network gives no picture at its highest precision either."""
+        if self._source is None:
+            raise RuntimeError("no identity is in use: call use() with a fitted identity first")
+        transform = geometry.similarity(geometry.five_points(face.landmarks.points), self._template)
+        crop(image, transform, self._network.size, out=self._before)
+        self._run()
+        made = Crop(image, face, transform, self._before, self._swapped, self._mask)
+        for step in self._finishes:
+            step.finish(made)
+        return to_patch(made, self._ring)
+
+    def _run(self) -> None:
+        np.copyto(self._mask, self._box)
+        if self._network.swap(self._before, self._swapped, self._mask):
+            return
+        if self._fallback is not None:
+            opened, self._fallback = self._fallback, None
+            self._network = opened()
+            self._network.use(cast(Array, self._source))
+            self._run()
+            return
+        raise ModelError(f"{self.name} gives no picture but numbers that are none, or only black: its file is damaged, get it anew.")
+
+
+def to_patch(made: Crop, ring: PatchRing) -> Patch | None:
+    """The crop turned back into the frame: the rectangle in which its mask shows anything. None when too little of that is in the frame."""
+    left, top, width, height = cv2.boundingRect(made.mask)
+    corners = np.array([[left, top], [left + width, top], [left + width, top + height], [left, top + height]], np.float32)
+    box = geometry.bounds(geometry.apply(geometry.invert(made.transform), corners))
+    rows, columns = made.frame.shape[:2]
+    x0, y0 = max(int(box.x0), 0), max(int(box.y0), 0)
+    x1, y1 = min(int(box.x1) + 2, columns), min(int(box.y1) + 2, rows)
+    if not width or x1 - x0 < SMALLEST or y1 - y0 < SMALLEST:
+        return None
+    patch = ring.take(x0, y0, x1 - x0, y1 - y0)
+    matrix = geometry.compose(made.transform, np.array([[1, 0, x0], [0, 1, y0]], np.float64))
+    colour, mask = made.swapped, made.mask
+    while geometry.scale_of(matrix) >= _SPARSE and min(mask.shape) > SMALLEST:
+        colour, mask, matrix = _halved(colour), _halved(mask), geometry.compose(np.array([[0.5, 0, -0.25], [0, 0.5, -0.25]]), matrix)
+    _draw(colour, matrix, patch.colour)
+    _draw(mask, matrix, patch.alpha)
+    return patch
+
+
+def _halved(picture: Any) -> Any:
+    return cv2.resize(picture, (picture.shape[1] // 2, picture.shape[0] // 2), interpolation=cv2.INTER_AREA)
+
+
+def _draw(picture: Array, matrix: geometry.Transform, out: Array) -> None:
+    """Sample `picture` under a transform from `out` to it; beyond it 0."""
+    size = (out.shape[1], out.shape[0])
+    cv2.warpAffine(picture, matrix, size, dst=out, flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP, borderMode=cv2.BORDER_CONSTANT)

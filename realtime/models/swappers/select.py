@@ -1,0 +1,143 @@
+"""From a swap network's file to a swapper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+from realtime.backends.base import Session
+from realtime.errors import ModelError, UsageError
+from realtime.models.base import Finish
+from realtime.models.peek import Peek
+from realtime.models.recognisers.arcface import ArcFace
+from realtime.models.recognisers.converter import Converter
+from realtime.models.swappers.aligned import AlignedSwapper, CropNetwork
+from realtime.models.swappers.contracts import Contract, SourceKind
+from realtime.models.swappers.exact import Exact
+from realtime.models.swappers.planar import PlanarNetwork
+from realtime.models.swappers.recognise import emap_of, has_half_weights, recognise
+from realtime.models.swappers.sources import Converted, Embedding, Picture, SourceInput
+
+ARCFACE = ("w600k_r50", "arcface_w600k_r50")
+"""File names of the recogniser whose embeddings swap networks were trained with."""
+
+
+@dataclass(frozen=True, slots=True)
+class SwapOptions:
+    """What the user may say about a swap network."""
+
+    contract: str | None = None
+    """Key of CONTRACTS; None: recognised."""
+    size: int | None = None
+    """Side of the swapped crop: a multiple of what the network gives, by several passes; None: what it gives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What opening a swap network needs of its surroundings."""
+
+    open_network: Callable[[Path], Session]
+    """The network at the precision that is fastest here."""
+    open_exact: Callable[[Path], Session]
+    """An ONNX file as it is, in fp32 arithmetic."""
+    find: Callable[[str], Path | None]
+    """A catalogue's model by its name, when it is there."""
+    exact: Exact
+    finishes: Sequence[Finish] = ()
+
+
+@dataclass(slots=True)
+class SwapFile:
+    """One swap network's file, looked at but not loaded."""
+
+    path: Path
+    options: SwapOptions
+    around: Surroundings
+    peek: Peek = field(init=False)
+    contract: Contract = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.peek = Peek(self.path)
+        self.contract = recognise(self.path, self.peek, self.options.contract)
+
+    def companion(self, names: Sequence[str], what: str) -> Path:
+        """A file that the network cannot do without: beside it, or in the store. Raises ModelError when it is nowhere."""
+        for name in names:
+            beside = self.path.with_name(f"{name}.onnx")
+            found = beside if beside.is_file() else self.around.find(name)
+            if found is not None:
+                return found
+        raise ModelError(f"{self.path.name} also needs {what}: put {names[0]}.onnx into the folder {self.path.parent}.")
+
+
+def open_swapper(path: Path, options: SwapOptions, around: Surroundings) -> tuple[AlignedSwapper, Session]:
+    """The swapper for a file, and the session it begins with, which the caller closes.
+
+    Raises ModelError and UsageError with a sentence about what is wrong with the file or lacking.
+    """
+    file = SwapFile(path, options, around)
+    source = _SOURCES[file.contract.source](file)
+    half = has_half_weights(file.peek)
+
+    def exact() -> Session:
+        return around.open_exact(around.exact.file(path, half=half))
+
+    def fallback() -> CropNetwork:
+        around.exact.remember(path)
+        return _network(file, exact(), source)
+
+    known = around.exact.needed(path)
+    session = exact() if known else around.open_network(path)
+    lower = half or not session.backend.endswith("fp32")
+    network = _network(file, session, source)
+    return AlignedSwapper(network, around.finishes, fallback if lower and not known else None), session
+
+
+def _network(file: SwapFile, session: Session, source: SourceInput) -> CropNetwork:
+    passes = _passes(file.contract, file.options.size)
+    return PlanarNetwork(session, file.contract, source, passes, file.path.stem)
+
+
+def _passes(contract: Contract, size: int | None) -> int:
+    wanted = size or contract.size
+    if wanted % contract.size:
+        raise UsageError(f"--swap-size {wanted} is no multiple of {contract.size}, which {contract.name} gives: name one, or leave it out")
+    return wanted // contract.size
+
+
+def _arcface(file: SwapFile) -> ArcFace:
+    path = file.companion(ARCFACE, "ArcFace, which sees whom to show")
+    return ArcFace(file.around.open_network(path), path.stem)
+
+
+def _converter(file: SwapFile) -> Converter:
+    return Converter(file.around.open_network(file.companion(file.contract.converter, "a converter of embeddings")))
+
+
+def _emap(file: SwapFile) -> SourceInput:
+    return Embedding(_arcface(file), emap_of(file.path, file.peek))
+
+
+def _embedding(file: SwapFile) -> SourceInput:
+    return Embedding(_arcface(file))
+
+
+def _converted(file: SwapFile) -> SourceInput:
+    return Converted(_arcface(file), _converter(file), normalise=file.contract.source is SourceKind.CONVERTED)
+
+
+def _picture(file: SwapFile) -> SourceInput:
+    return Picture(file.contract.source_template, file.contract.source_size)
+
+
+_SOURCES: Mapping[SourceKind, Callable[[SwapFile], SourceInput]] = MappingProxyType(
+    {
+        SourceKind.EMAP: _emap,
+        SourceKind.EMBEDDING: _embedding,
+        SourceKind.CONVERTED: _converted,
+        SourceKind.CONVERTED_RAW: _converted,
+        SourceKind.PICTURE: _picture,
+    }
+)
