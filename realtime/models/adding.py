@@ -25,7 +25,7 @@ def recognise(file: Path, catalogue: Mapping[str, Model], name: str = "") -> tup
             raise UsageError(f"There is no model {name!r}: `models list` shows all.")
         return catalogue[name], digest
     for model in catalogue.values():
-        if model.sha256 == digest:
+        if digest in (model.sha256, *model.also):
             return model, digest
     return _by_name(file, catalogue), digest
 
@@ -60,7 +60,7 @@ def taken(file: Path, folder: Path, model: Model, digest: str) -> Path:
     try:
         if sha256_of(copy) != digest:
             raise ModelError(f"{file} changed while it was read: try again.")
-        if digest != model.sha256:
+        if digest not in (model.sha256, *model.also):
             _check_network(copy, file.name)
     except BaseException:
         copy.unlink()

@@ -68,6 +68,8 @@ class Model:
     """How pictures go in and come out: the key of a class in the role's package; empty where the role has one form only."""
     precision: str = "fp32"
     """Of the weights as published: fp32, fp16, int8. What a run starts with."""
+    also: tuple[str, ...] = ()
+    """SHA-256 of other exports of the same network, which users have and which do as well."""
     found: str = ""
     """Where the address and the SHA-256 were found; empty: in the wheel itself."""
     verified: bool = True

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from enum import Enum, auto
+from time import perf_counter
 
 import numpy as np
 
 from realtime.models.base import Recogniser
-from realtime.types import Floats, Image
+from realtime.tracking.moment import Moment
+from realtime.tracking.others import Other
+from realtime.types import Box, Floats
 from realtime.vision import geometry
 from realtime.vision.pose import turn
 
@@ -56,20 +59,28 @@ class Enrolment:
         """Cosine from which a face is recognised after a loss."""
         return self.same_person + _SURE * (1.0 - self.same_person)
 
-    def look(self, image: Image, points: Floats, learn: bool) -> float:
-        """Cosine of the mesh (468, 3)'s face with the person enrolled; 1 when nobody is yet. NaN when the network gave nothing usable.
+    def look(self, moment: Moment, points: Floats, learn: bool) -> float:
+        """Cosine of the mesh (468, 3)'s face with the person enrolled; 1 when nobody is yet, 0 when the network gave nothing usable.
 
         With `learn`, a face that is nobody else's is kept.
         """
         if self._recogniser is None:
             return 1.0
-        embedding = self._recogniser.embed(image, geometry.five_points(points))
+        start = perf_counter()
+        embedding = self._recogniser.embed(moment.image, geometry.five_points(points))
+        moment.spent("identify", start)
         if not np.isfinite(embedding).all():
-            return float("nan")
+            return 0.0
         cosine = max((float(kept @ embedding) for kept in self._kept), default=1.0)
         if learn and self._welcome(cosine):
             self._kept.append(embedding.copy())
         return cosine
+
+    def recognises(self, moment: Moment, points: Floats, other: Other) -> bool:
+        """Whether this mesh of a face in view is the person enrolled, without a doubt; the look is booked."""
+        same = self.look(moment, points, learn=False) >= self.sure
+        other.looked(moment.at, same)
+        return same
 
     def clear(self) -> None:
         self._kept.clear()
@@ -101,6 +112,8 @@ class Watch:
         self._doubts = 0
         self._unproven = unproven
         self.stranger_since: float | None = None
+        self.stranger_box: Box | None = None  # where the stranger was when found out
+        self.suspects: list[Other] = []  # faces that may be the person whom the mesh has slipped off
         self.next_look = at if unproven else at + STEADY
 
     def question(self, at: float) -> None:

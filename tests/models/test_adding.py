@@ -216,6 +216,13 @@ def test_a_file_is_recognised_by_its_content(tmp_path: Path) -> None:
     assert models.has("swap_128")
 
 
+def test_another_export_of_it_is_recognised_too(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_bytes(network())
+    models = store(tmp_path, Web(b""), web_row(sha256="0" * 64, also=(sha(network()),)))
+    assert models.add(tmp_path / "mine").state == "ready"
+    assert models.has("swap_128")
+
+
 def test_a_file_that_is_not_the_known_one_needs_the_users_word(tmp_path: Path) -> None:
     changed = onnx.load_from_string(network())
     changed.producer_name = "somebody else"

@@ -13,6 +13,7 @@ from realtime.types import Box, Detection, Floats, Image, Landmarks, Region
 from realtime.vision import geometry
 
 HEIGHT, WIDTH = 480, 640
+USER, STRANGER, PAINTING = 1, 2, 3
 Path = Callable[[float], tuple[float, float, float] | None]
 """Centre x, y and size in pixels at a time, or None when out of view."""
 

@@ -1,0 +1,169 @@
+"""The face that is followed: its mesh, smoothed, and what tells that it is a face and still the same one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from time import perf_counter
+
+import numpy as np
+
+from realtime.models.base import Landmarker
+from realtime.tracking.confirm import Confirmation
+from realtime.tracking.follow import Follower, Miss
+from realtime.tracking.identity import Watch
+from realtime.tracking.moment import Moment
+from realtime.tracking.others import Other, near
+from realtime.tracking.state import TrackerSettings
+from realtime.types import Box, Detection, Face, Floats, Landmarks
+from realtime.vision import geometry
+from realtime.vision.filters import LandmarkFilter
+
+_SURE_ENOUGH = 0.9
+"""Presence of a mesh, or score of a detection, below which a second opinion is asked; 0.97 and 0.8 are the least usual."""
+_UPRIGHT = 60.0
+"""Roll in degrees from which a mesh is asked about every `_ASK_TILTED` seconds: the detector sees no such face, or sees it upside down."""
+_ASK_TILTED = 0.3
+_TURN = 25.0
+"""Degrees of roll in one frame from which a mesh may have flipped over."""
+_LOOK = 30.0
+"""Mean difference in colour, of 255, at the mesh's points from what they have been like: another face, or another picture altogether.
+Measured: up to 10 in talking and turning, 18 under a passing hand, 40 at a cut."""
+
+
+class Followed:
+    """One face at a time, followed or lost. Several may share the landmarker and the detector that confirms."""
+
+    def __init__(self, landmarker: Landmarker, confirmation: Confirmation, settings: TrackerSettings, numbers: Iterator[int]) -> None:
+        """`numbers`: where track numbers come from, each used once."""
+        self._confirmation = confirmation
+        self._settings = settings
+        self._follower = Follower(landmarker, settings.presence)
+        self._filter = LandmarkFilter(settings.smoothing) if settings.smoothing is not None else None
+        self._numbers = numbers
+        self.watch = Watch(settings.identify_every)
+        self.track = 0
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the face, and where it was."""
+        self._follower.forget()
+        self.face: Face | None = None
+        self.box: Box | None = None
+        """The face's last box: what there is to hide."""
+        self.since = -math.inf
+        """When the present track began."""
+        self.lost_at = -math.inf
+        self._next_ask = -math.inf  # when a tilted mesh is asked about again
+        self._colours: Floats | None = None  # at some of the mesh's points, lately
+
+    def reschedule(self, at: float) -> None:
+        """Time stood still or went back: what was planned for the old times is due now."""
+        self._next_ask = at
+        self.watch.next_look = min(self.watch.next_look, at + 1.0)
+        self.lost_at, self.since = min(self.lost_at, at), min(self.since, at)
+
+    def ahead(self, at: float) -> Box | None:
+        """Where the face may be by now if it went on as it did."""
+        return None if self.box is None else self._follower.ahead(self.box, at)
+
+    # -- following -------------------------------------------------------------------------------------------
+
+    def step(self, moment: Moment) -> Landmarks | Miss:
+        """The mesh in this frame, not kept yet. A face must be followed."""
+        start = perf_counter()
+        mesh = self._follower.step(moment.image, moment.at)
+        moment.spent("follow", start)
+        return mesh
+
+    def keep(self, moment: Moment, mesh: Landmarks) -> Face:
+        """Smooth the mesh and remember it as where the followed face is."""
+        box = self._follower.box
+        if self._filter is not None:
+            self._filter.apply(mesh.points, moment.at, max(box.width, box.height))
+            box = geometry.bounds(mesh.points)
+        self._follower.keep(mesh.points, box, moment.at)
+        self.box = box
+        self.face = Face(mesh, box, self.track)
+        return self.face
+
+    def start(self, moment: Moment, detection: Detection) -> Landmarks | Miss:
+        """The mesh of a detected face, not kept yet; one that is upside down is none."""
+        start = perf_counter()
+        mesh = self._follower.start(moment.image, detection, strict=True)
+        moment.spent("follow", start)
+        # Only upright faces score high, and one that is upside down is seen as one that is not.
+        doubtful = isinstance(mesh, Landmarks) and min(detection.score, mesh.presence) < _SURE_ENOUGH
+        if isinstance(mesh, Landmarks) and doubtful and not self.confirmed(moment, mesh):
+            return Miss("upside down")
+        return mesh
+
+    def take(self, moment: Moment, mesh: Landmarks, unproven: bool = False) -> Face:
+        """Follow another face than before: a new track."""
+        self.track = next(self._numbers)
+        self.since = moment.at
+        self.watch.begin(moment.at, unproven)
+        self._colours = None
+        self._begin_anew()
+        return self.keep(moment, mesh)
+
+    def again(self, moment: Moment, mesh: Landmarks) -> Face:
+        """Carry on from a detection: neither smoothing nor velocity may drag the mesh back to where it was wrongly."""
+        self._begin_anew()
+        if self.looks_new(moment, mesh.points):
+            return self.take(moment, mesh, unproven=True)
+        self.watch.question(moment.at)
+        return self.keep(moment, mesh)
+
+    def lose(self, at: float) -> None:
+        self.face, self.lost_at = None, at
+        self.watch.suspects = []
+        self._follower.forget()
+
+    def _begin_anew(self) -> None:
+        self._follower.forget()
+        if self._filter is not None:
+            self._filter.reset()
+
+    # -- is it a face, and the same one? ---------------------------------------------------------------------
+
+    def odd(self, mesh: Landmarks, at: float) -> bool:
+        """Whether there is a reason to ask if the mesh, though it stays where it is, really lies on a face."""
+        assert self.face is not None
+        left, right = geometry.OUTER_EYE_CORNERS
+        roll = geometry.roll(mesh.points[left], mesh.points[right])
+        if mesh.presence < _SURE_ENOUGH or self._follower.passes > 2:
+            return True
+        before = self.face.landmarks.points
+        if abs((roll - geometry.roll(before[left], before[right]) + 180.0) % 360.0 - 180.0) > _TURN:
+            return True
+        return abs(roll) > _UPRIGHT and at >= self._next_ask
+
+    def confirmed(self, moment: Moment, mesh: Landmarks) -> bool:
+        """The detector's opinion on the mesh."""
+        start = perf_counter()
+        answer = self._confirmation.ask(moment.image, mesh.points)
+        moment.spent("detect", start)
+        moment.detected = True
+        self._next_ask = moment.at + _ASK_TILTED
+        return answer
+
+    def looks_new(self, moment: Moment, points: Floats) -> bool:
+        """Whether the face's colours are suddenly others; they are remembered."""
+        image = moment.image
+        height, width = image.shape[:2]
+        at = points[::24, :2].astype(np.intp)
+        np.minimum(np.maximum(at, 0, out=at), (width - 1, height - 1), out=at)
+        colours = image[at[:, 1], at[:, 0]].astype(np.float32)
+        if self._colours is None:
+            self._colours = colours
+            return False
+        change = colours - self._colours
+        self._colours += 0.3 * change
+        return float(np.abs(change).sum()) > _LOOK * change.size
+
+    def in_place(self, other: Other, reach: float = 0.6) -> bool:
+        """Whether a face lies where the followed one was last, and turned up there: it was not in view before, nor came from elsewhere."""
+        if self.box is None or other.first < self.since or other.stranger:
+            return False
+        return near(other.detection.box, self.box, reach) and near(other.anchor, self.box, reach)

@@ -1,0 +1,81 @@
+"""Nobody is followed: whom to take up, and when somebody else than the person lost."""
+
+from __future__ import annotations
+
+from realtime.tracking.follow import Miss
+from realtime.tracking.followed import Followed
+from realtime.tracking.identity import Enrolment
+from realtime.tracking.moment import Moment
+from realtime.tracking.others import Other, near
+from realtime.tracking.state import TrackerSettings
+from realtime.tracking.surroundings import Surroundings
+from realtime.types import Face, Landmarks
+
+
+class Search:
+    """For the one face to be followed."""
+
+    def __init__(self, followed: Followed, surroundings: Surroundings, enrolment: Enrolment, settings: TrackerSettings) -> None:
+        self._followed = followed
+        self._surroundings = surroundings
+        self._enrolment = enrolment
+        self._settings = settings
+
+    def run(self, moment: Moment) -> tuple[Face | None, str]:
+        """The face taken up in this frame, or None, and a word about it."""
+        if moment.at < self._surroundings.next_look:
+            return None, "waiting"
+        seen = self._surroundings.look(moment)
+        reason = self._surroundings.nobody
+        for other in sorted(seen, key=lambda face: self._urgency(moment, face))[:2]:
+            mesh, reason = self._take_up(moment, other, seen)
+            if mesh is not None:
+                self._surroundings.others.remove(other)
+                return self._followed.take(moment, mesh, unproven=self._resumes(moment, other)), reason
+            if moment.times["identify"] > 0:
+                break  # one embedding a frame
+        return None, reason
+
+    def _urgency(self, moment: Moment, other: Other) -> tuple[bool, bool]:
+        """Sort key: where the face was lost first, then those not looked at lately; else by main-face score, as they come."""
+        return not self._resumes(moment, other), moment.at < other.next_look
+
+    def _resumes(self, moment: Moment, other: Other) -> bool:
+        """Whether this must be the face just lost: a moment later and in its place."""
+        return moment.at - self._followed.lost_at <= self._settings.resume_within and self._followed.in_place(other)
+
+    def _take_up(self, moment: Moment, other: Other, seen: list[Other]) -> tuple[Landmarks | None, str]:
+        """The mesh of a face that may be followed from now on, or None and why not."""
+        known = self._enrolment.known
+        allowed = self._resumes(moment, other) or (not known and self._welcome(moment, other))
+        if not (allowed or known):
+            return None, "still picture"
+        takes_over = not allowed and self._takes_over(moment, other, seen)
+        if not (allowed or takes_over) and moment.at < other.next_look:
+            return None, "another person"
+        mesh = self._followed.start(moment, other.detection)
+        if isinstance(mesh, Miss):
+            return None, mesh.reason
+        if allowed or self._enrolment.recognises(moment, mesh.points, other):
+            return mesh, ""
+        if not takes_over:
+            return None, "another person"
+        self._enrolment.clear()
+        return mesh, "taken over"
+
+    def _welcome(self, moment: Moment, other: Other) -> bool:
+        """With nobody enrolled: anyone at first; after a loss a face that moves, that is about where the loss was, or that stays."""
+        box = self._followed.box
+        if box is None:
+            return True
+        staying = moment.at - max(other.since, self._followed.lost_at) >= self._settings.takeover
+        return other.moved or staying or near(other.detection.box, box, reach=1.5)
+
+    def _takes_over(self, moment: Moment, other: Other, seen: list[Other]) -> bool:
+        """Somebody else gets the swap after being the main face for a while: moving, still there, and the best of those who move."""
+        alive = [face for face in seen if face.moved]
+        lost_at = self._followed.lost_at
+        alone = len(alive) == 1 and moment.at - lost_at >= self._settings.long_loss
+        wait = self._settings.takeover_alone if alone else self._settings.takeover
+        staying = moment.at - max(other.since, lost_at) >= wait
+        return staying and other.stranger and bool(alive) and alive[0] is other
