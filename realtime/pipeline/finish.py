@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal, Protocol
 
 import cv2
@@ -68,13 +69,21 @@ class Finisher:
             self._swapped = output
         return output
 
-    def card(self, state: State, frame: Frame | None = None) -> OutputFrame:
-        """The placeholder for this state, with the frame's number and times if there is one."""
+    def stalled(self, now: float) -> OutputFrame:
+        """What may be shown when no verdict comes: the frozen picture where that is what the user wants, else the placeholder."""
+        if self._on_lost == "freeze" and self._swapped is not None:
+            return replace(self._swapped, seq=-1, captured_at=now, state=State.FAILED, media_time=None)
+        return self.card(State.FAILED, at=now)
+
+    def card(self, state: State, frame: Frame | None = None, at: float = 0.0) -> OutputFrame:
+        """The placeholder for this state, with the frame's number and times if there is one, else of the moment `at`."""
         card = self._cards.get(state)
         if card is None:
             image = placeholder(*self._size, CARDS[state])
             card = self._cards[state] = OutputFrame(-1, 0.0, state, image, cv2.cvtColor(image, cv2.COLOR_BGR2YUV_I420))
-        return card if frame is None else OutputFrame(frame.seq, frame.captured_at, state, card.image, card.i420, frame.media_time)
+        if frame is None:
+            return replace(card, captured_at=at)
+        return OutputFrame(frame.seq, frame.captured_at, state, card.image, card.i420, frame.media_time)
 
     def _freezes(self, verdict: Verdict) -> bool:
         return self._on_lost == "freeze" and verdict.state is not State.SWAPPED and self._swapped is not None

@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from time import monotonic, perf_counter
-from types import TracebackType
 
 import cv2
+import numpy as np
 
+from realtime.errors import BackendError
 from realtime.pipeline.controls import Controls
+from realtime.pipeline.ending import Closing, Stages
 from realtime.pipeline.finish import Finisher
+from realtime.pipeline.outlets import Outlets
 from realtime.pipeline.pace import Pace
 from realtime.pipeline.slot import Policy, Slot, SlotClosed
 from realtime.pipeline.stage import Stage
 from realtime.pipeline.telemetry import FrameLog, Telemetry
+from realtime.pipeline.watchdog import Watchdog, Work
 from realtime.sinks.base import Sink
 from realtime.sources.base import EndOfStream, Source, SourceInfo
 from realtime.types import Frame, OutputFrame, State, StreamFormat, Verdict
 
-log = logging.getLogger(__name__)
-
 READ_SECONDS = 0.25
 """How long one `read` may wait: the capture stage looks up at least this often to see whether it should end."""
-NO_SIGNAL_SECONDS = 1.0
-"""Without a new frame for this long, steady sinks show the placeholder instead of the last picture."""
+SILENT_SECONDS = 1.0
+"""Without a new frame for this long, sinks show the placeholder instead of the last picture: the source is silent, or a network hangs."""
+LOOK_SECONDS = 0.25
+"""How often the blend stage looks up while it waits, when no sink expects a steady rate."""
+HUNG_SECONDS = 30.0
+"""The run ends when the networks are at one frame for this long: what is stuck in a driver comes back in seconds or not at all."""
 TICK_SECONDS = 0.015
 """How often the main thread looks after windows, time limits and signals."""
-JOIN_SECONDS = 0.8
-"""Time all stages together get to end; Ctrl-C is to be over within a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +101,7 @@ class Pipeline:
         Source and sinks are opened here and closed whatever happens.
         """
         self.telemetry.started_at = self.telemetry.started_at or monotonic()
-        with _Closing() as closing, ExitStack() as cleanup:
+        with Closing() as closing, ExitStack() as cleanup:
             cleanup.callback(self._source.close)
             self._info = info = self._source.open()
             self._on_open(info)
@@ -107,8 +110,10 @@ class Pipeline:
                 cleanup.callback(closing.close, sink)
                 sink.open(stream)
             self._prepare(stream)
-            with _Stages(self._stages, self._shut) as stages:
+            cleanup.callback(self._outlets.stop)
+            with Stages(self._stages, self._shut) as stages:
                 self._supervise(stages)
+            self._outlets.finish()
 
     def _prepare(self, stream: StreamFormat) -> None:
         policy: Policy = "latest" if stream.live else "lossless"
@@ -118,8 +123,9 @@ class Pipeline:
         self._finisher = self._make_finisher(stream.width, stream.height)
         self._live = stream.live
         self._began: float | None = None
-        self._steady = [sink for sink in self._sinks if sink.steady] if stream.live else []
+        self._outlets = Outlets(self._sinks, stream)
         self._pace = Pace(stream.fps)
+        self._work = Work()
         self._newest = monotonic()
         self._shown: OutputFrame | None = None
         self._stages = (
@@ -128,12 +134,17 @@ class Pipeline:
             Stage("blend", self._blend, self._over.set),
         )
 
-    def _supervise(self, stages: _Stages) -> None:
+    def _supervise(self, stages: Stages) -> None:
         deadline = monotonic() + self._limits.seconds if self._live and self._limits.seconds is not None else None
+        watchdog = Watchdog(self._work)
         while not self._over.wait(TICK_SECONDS):
             self._on_tick()
-            if stages.failed or (deadline is not None and monotonic() >= deadline):
+            now = monotonic()
+            if stages.failed or (deadline is not None and now >= deadline):
                 return
+            if watchdog.look(now) > HUNG_SECONDS:
+                cure = "start again, with another --backend if it comes again"
+                raise BackendError(f"the networks have not answered for {HUNG_SECONDS:.0f} seconds: {cure}")
 
     def _shut(self) -> None:
         """Wake every stage wherever it waits, and make it end."""
@@ -149,7 +160,7 @@ class Pipeline:
             frame = self._source.read(READ_SECONDS)
         except EndOfStream:
             return False
-        if frame is None:
+        if frame is None or not _is_picture(frame):
             return True
         if self._beyond(frame):
             return False
@@ -179,13 +190,16 @@ class Pipeline:
         except SlotClosed:
             return False
         assert frame is not None  # no time limit was given
-        return self._decided.put(self._infer(frame))
+        self._work.begin()
+        verdict = self._infer(frame)
+        self._work.end()
+        return self._decided.put(verdict)
 
     def _blend(self) -> bool:
-        if self._shown is None and self._steady:
+        if self._shown is None and self._outlets.steady:
             self._repeat(self._finisher.card(State.STARTING), monotonic())  # readers see the device only after a first frame
         try:
-            verdict = self._decided.get(self._pace.remaining(monotonic()) if self._steady else None)
+            verdict = self._decided.get(self._patience())
         except SlotClosed:
             return False
         if verdict is None:
@@ -194,12 +208,17 @@ class Pipeline:
             self._send(verdict)
         return True
 
+    def _patience(self) -> float | None:
+        """Seconds to wait for a new frame before something else is to be shown."""
+        if self._outlets.steady:
+            return self._pace.remaining(monotonic())
+        return LOOK_SECONDS if self._live else None
+
     def _send(self, verdict: Verdict) -> None:
         start = perf_counter()
         still, self.controls.still_wanted = self.controls.still_wanted, False
         output = self._finisher.finish(verdict, bgr_wanted=still)
-        for sink in self._sinks:
-            sink.write(output)
+        self._outlets.write(output)
         now = monotonic()
         self._shown, self._newest = output, now
         self._pace.sent(now, repeated=False)
@@ -210,67 +229,33 @@ class Pipeline:
             self._on_still(output)
 
     def _keep_alive(self, now: float) -> None:
-        """Nothing new came in time: steady sinks get their last frame again, or the placeholder when the source fell silent."""
-        assert self._shown is not None
-        silent = now - self._newest > NO_SIGNAL_SECONDS
-        card = State.NO_SIGNAL if self.telemetry.frames_in else State.STARTING
-        self._repeat(self._finisher.card(card) if silent else self._shown, now)
+        """Nothing new came in time: steady sinks get their last frame again. After a while every sink gets a picture that says why."""
+        if now - self._newest > SILENT_SECONDS:
+            cover = self._cover(now)
+            if self._shown is None or self._shown.state is not cover.state:
+                self._outlets.write(cover)
+                self._shown = cover
+                self._pace.sent(now, repeated=True)
+                return
+        if self._outlets.steady:
+            assert self._shown is not None
+            self._repeat(self._shown, now)
+
+    def _cover(self, now: float) -> OutputFrame:
+        """What is shown while there is nothing to show."""
+        if self._work.lasting(now) > SILENT_SECONDS:
+            self.telemetry.hanging(self._work.since)
+            return self._finisher.stalled(now)
+        return self._finisher.card(State.NO_SIGNAL if self.telemetry.frames_in else State.STARTING, at=now)
 
     def _repeat(self, output: OutputFrame, now: float) -> None:
-        for sink in self._steady:
-            sink.write(output)
+        self._outlets.repeat(output)
         self._shown = output
         self.telemetry.repeated += 1
         self._pace.sent(now, repeated=True)
 
 
-class _Stages:
-    """Starts the stages, and ends them whatever happens inside the block; then the first error of a stage is raised."""
-
-    def __init__(self, stages: Sequence[Stage], shut: Callable[[], None]) -> None:
-        self._stages = stages
-        self._shut = shut
-
-    @property
-    def failed(self) -> bool:
-        return any(stage.error is not None for stage in self._stages)
-
-    def __enter__(self) -> _Stages:
-        for stage in self._stages:
-            stage.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._shut()
-        limit = monotonic() + JOIN_SECONDS
-        for stage in self._stages:
-            if not stage.join(max(0.05, limit - monotonic())):
-                log.warning("the %s thread did not end in time and was left behind: its device or file hangs", stage.name)
-        if error is None:
-            self._raise()
-
-    def _raise(self) -> None:
-        for stage in self._stages:
-            if stage.error is not None:
-                raise stage.error
-
-
-class _Closing:
-    """Closes sinks; a failure keeps none of the others from being closed, and is raised at the end unless something else already is."""
-
-    def __init__(self) -> None:
-        self._failure: Exception | None = None
-
-    def close(self, sink: Sink) -> None:
-        try:
-            sink.close()
-        except Exception as error:
-            log.debug("%s could not be closed: %s", sink.name, error)
-            self._failure = self._failure or error
-
-    def __enter__(self) -> _Closing:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if error is None and self._failure is not None:
-            raise self._failure
+def _is_picture(frame: Frame) -> bool:
+    """False for what a broken driver hands over in a picture's place."""
+    image = frame.image
+    return image.ndim == 3 and image.shape[2] == 3 and image.dtype == np.uint8 and image.size > 0

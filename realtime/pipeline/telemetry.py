@@ -53,6 +53,8 @@ class Telemetry:
         self.stages = {name: Series() for name in ("capture", "infer", "blend")}
         self.parts = {name: Series() for name in ("detect", "follow", "identify", "swap")}
         self.detections = 0
+        self.hangs = 0
+        self._hanging: float | None = None
         self.started_at = 0.0
         self.first_swap_at: float | None = None
         self.first_out_at: float | None = None
@@ -78,6 +80,12 @@ class Telemetry:
         self.first_out_at = self.first_out_at or now
         self.last_out_at = now
 
+    def hanging(self, since: float | None) -> None:
+        """Note that the frame which inference began at `since` does not get ready; noted again, it counts once."""
+        if since is not None and since != self._hanging:
+            self.hangs += 1
+            self._hanging = since
+
     def report(
         self, dropped: int, seconds: float, roles: Mapping[str, Mapping[str, str]], passed: Collection[State] = ()
     ) -> dict[str, Any]:
@@ -98,6 +106,7 @@ class Telemetry:
             "detections": self.detections,
             "lost_frames": self.states[State.LOST] + self.states[State.FAILED],
             "hidden_frames": sum(count for state, count in self.states.items() if state is not State.SWAPPED and state not in passed),
+            "hangs": self.hangs,
             "states": dict(self.states),
             "first_swap_seconds": _rounded(self.first_swap_at - self.started_at if self.first_swap_at else None),
             "roles": {role: dict(about) for role, about in roles.items()},

@@ -175,11 +175,12 @@ class CameraSource(Managed):
                 return False
             captured_at = time.monotonic()
             ok, image = capture.retrieve(self._buffer())
-            if not ok or image is None or image.ndim != 3:
+            picture = _as_bgr(image) if ok else None
+            if picture is None:
                 return False
             self._seq += 1
             self._times.append(captured_at)
-            self._newest.put(Frame(self._seq - 1, captured_at, self._announced(np.asarray(image))))
+            self._newest.put(Frame(self._seq - 1, captured_at, self._announced(picture)))
             if self._seq == 90:
                 self._judge_rate()
             return True
@@ -238,6 +239,17 @@ class CameraSource(Managed):
         if capture is not None:
             with suppress(cv2.error):
                 capture.release()
+
+
+def _as_bgr(image: Any) -> Image | None:
+    """What a driver gave, as (h, w, 3) BGR: some switch their pixel format in mid-stream. None when it is no picture."""
+    if not isinstance(image, np.ndarray) or image.dtype != np.uint8 or image.ndim not in (2, 3) or image.size == 0:
+        return None
+    channels = 1 if image.ndim == 2 else image.shape[2]
+    if channels == 3:
+        return image
+    conversion = {1: cv2.COLOR_GRAY2BGR, 2: cv2.COLOR_YUV2BGR_YUYV, 4: cv2.COLOR_BGRA2BGR}.get(channels)
+    return None if conversion is None else np.asarray(cv2.cvtColor(image, conversion))
 
 
 def _letters(value: float) -> str:

@@ -207,3 +207,21 @@ def test_a_driver_that_raises_is_heard() -> None:
 def test_an_unknown_name_lists_what_there_is() -> None:
     with pytest.raises(UsageError, match="3 'Studio Cam'"):
         CameraSource("nobody", cameras=lambda: [ENTRY]).open()
+
+
+@pytest.mark.parametrize("shape", [(48, 64), (48, 64, 1), (48, 64, 2), (48, 64, 4)])
+def test_another_pixel_format_in_mid_stream_becomes_bgr(shape: tuple[int, ...]) -> None:
+    odd = np.full(shape, 128, np.uint8)
+    with source_of(FakeCapture(iter([next(pictures()), odd, *[odd] * 50])), size=(64, 48)) as source:
+        source.open()
+        for _ in range(5):
+            image = first(source).image
+            assert image.shape == (48, 64, 3) and image.dtype == np.uint8
+
+
+def test_what_is_no_picture_counts_as_a_failed_grab() -> None:
+    broken = [np.zeros((48, 64, 7), np.uint8), np.zeros((48, 64, 3), np.float32), np.zeros((0, 64, 3), np.uint8), np.zeros(9, np.uint8)]
+    with source_of(FakeCapture(iter([next(pictures()), *broken, *(np.full((48, 64, 3), 200, np.uint8) for _ in range(100))]))) as source:
+        source.open()
+        while int(first(source).image[0, 0, 0]) != 200:
+            pass

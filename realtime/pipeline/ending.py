@@ -1,0 +1,68 @@
+"""The end of a run, however it comes: every stage ends, every sink is closed, the first error is the one that is raised."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from time import monotonic
+from types import TracebackType
+
+from realtime.pipeline.stage import Stage
+from realtime.sinks.base import Sink
+
+log = logging.getLogger(__name__)
+
+JOIN_SECONDS = 0.8
+"""Time all stages together get to end; Ctrl-C is to be over within a second."""
+
+
+class Stages:
+    """Starts the stages, and ends them whatever happens inside the block; then the first error of a stage is raised."""
+
+    def __init__(self, stages: Sequence[Stage], shut: Callable[[], None]) -> None:
+        self._stages = stages
+        self._shut = shut
+
+    @property
+    def failed(self) -> bool:
+        return any(stage.error is not None for stage in self._stages)
+
+    def __enter__(self) -> Stages:
+        for stage in self._stages:
+            stage.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._shut()
+        limit = monotonic() + JOIN_SECONDS
+        for stage in self._stages:
+            if not stage.join(max(0.05, limit - monotonic())):
+                log.warning("the %s thread did not end in time and was left behind: its device or file hangs", stage.name)
+        if error is None:
+            self._raise()
+
+    def _raise(self) -> None:
+        for stage in self._stages:
+            if stage.error is not None:
+                raise stage.error
+
+
+class Closing:
+    """Closes sinks; a failure keeps none of the others from being closed, and is raised at the end unless something else already is."""
+
+    def __init__(self) -> None:
+        self._failure: Exception | None = None
+
+    def close(self, sink: Sink) -> None:
+        try:
+            sink.close()
+        except Exception as error:
+            log.debug("%s could not be closed: %s", sink.name, error)
+            self._failure = self._failure or error
+
+    def __enter__(self) -> Closing:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if error is None and self._failure is not None:
+            raise self._failure
