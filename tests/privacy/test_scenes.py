@@ -14,13 +14,13 @@ from realtime.pipeline.infer import Infer
 from realtime.pipeline.pipeline import Pipeline
 from realtime.sources.base import EndOfStream, SourceInfo
 from realtime.sources.sync import Managed
-from realtime.tracking import Tracker
+from realtime.tracking import Tracker, TrackerSettings
 from realtime.types import Box, Frame, State
 from tests.pipeline.people import PaintingSwapper
 from tests.pipeline.people import Person as Somebody
 from tests.pipeline.test_pipeline import run
 from tests.privacy.harness import Watch, paint
-from tests.tracking.scene import HEIGHT, WIDTH, Person, Run, at, between, either, seated, walk
+from tests.tracking.scene import HEIGHT, WIDTH, Person, Run, SceneDetector, SceneLandmarker, at, between, either, seated, walk
 
 FPS = 30.0
 OWN = 0.8
@@ -66,7 +66,7 @@ class Clocked:
 
     def __init__(self, scene: Run, script: Callable[[Run, int], object]) -> None:
         self._scene, self._script, self._count = scene, script, 0
-        self.tracker = Tracker(scene.tracker._detector, scene.tracker._follower._landmarker, None, scene.tracker._settings)
+        self.tracker = Tracker(SceneDetector(scene.scene), SceneLandmarker(scene.scene), None, TrackerSettings())
 
     def track(self, image, at):
         scene = self._scene.scene
