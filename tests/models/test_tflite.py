@@ -117,6 +117,19 @@ def test_pad_of_rows_columns_and_channels() -> None:
     np.testing.assert_array_equal(converted(tiny, x), np.pad(x, amounts))
 
 
+def test_fully_connected() -> None:
+    x, weights, bias = floats(1, 1, 1, 6), floats(4, 6), floats(4)
+    options = built("FullyConnectedOptions")
+    tiny = Tiny(Op.FULLY_CONNECTED, [x.shape, weights, bias], (1, 4), Kind.FullyConnectedOptions, options)
+    np.testing.assert_allclose(converted(tiny, x), (weights @ x.ravel() + bias)[None], atol=1e-5)
+
+
+def test_fully_connected_of_a_picture_is_refused() -> None:
+    tiny = Tiny(Op.FULLY_CONNECTED, [(1, 2, 1, 3), floats(4, 6)], (1, 4), Kind.FullyConnectedOptions, built("FullyConnectedOptions"))
+    with pytest.raises(ModelError, match="only for one vector"):
+        convert_tflite(tiny.data())
+
+
 def test_mean_over_the_picture() -> None:
     x = floats(1, 4, 6, 3)
     tiny = Tiny(Op.MEAN, [x.shape, np.array([1, 2], np.int32)], (1, 1, 1, 3))

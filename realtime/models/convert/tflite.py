@@ -223,6 +223,18 @@ def _unary(kind: str) -> Convert:
     return convert
 
 
+def _fully_connected(graph: _Graph, operator: Operator) -> None:
+    """Weights (out, in); what comes in is flattened to (1, in), which orders values alike in both layouts when rows and columns are one."""
+    options, weights = operator.options(tflite.FullyConnectedOptions), graph.weights(operator.inputs[1])
+    shape = graph.file.shape(operator.inputs[0])
+    if int(np.prod(shape)) != weights.shape[1] or (len(shape) == 4 and shape[1:3] != [1, 1]):
+        raise ModelError("FULLY_CONNECTED is converted only for one vector.")
+    output = graph.name(operator.outputs[0])
+    graph.add("Reshape", [graph.name(operator.inputs[0]), graph.store(np.array([1, weights.shape[1]]))], f"{output}_in")
+    inputs = [f"{output}_in", graph.store(weights), *_bias(graph, operator)]
+    graph.add_activated("Gemm", inputs, output, options.FusedActivationFunction(), transB=1)
+
+
 def _hard_swish(graph: _Graph, operator: Operator) -> None:
     """x * clip(x / 6 + 1/2, 0, 1); ONNX has the operator itself from opset 14 on."""
     value, output = graph.name(operator.inputs[0]), graph.name(operator.outputs[0])
@@ -284,6 +296,7 @@ OPERATORS: Mapping[str, Convert] = MappingProxyType(
         "DEPTHWISE_CONV_2D": _depthwise,
         "DEPTH_TO_SPACE": _depth_to_space,
         "DEQUANTIZE": _dequantize,
+        "FULLY_CONNECTED": _fully_connected,
         "HARD_SWISH": _hard_swish,
         "LOGISTIC": _unary("Sigmoid"),
         "MAX_POOL_2D": _pool("MaxPool"),

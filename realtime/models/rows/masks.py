@@ -7,6 +7,7 @@ were written.
 from __future__ import annotations
 
 from realtime.models.row import Model
+from realtime.models.rows.defaults import MEDIAPIPE
 
 _RELEASES = "https://github.com/facefusion/facefusion-assets/releases/download"
 _PINNED = "address: facefusion/facefusion, face_masker.py; SHA-256: the model hub's own digest as public programs pin it"
@@ -44,7 +45,24 @@ def _bisenet(depth: int, release: str, sha256: str, size: int) -> Model:
     )
 
 
+def _hands(name: str, path: str, sha256: str, size: int) -> Model:
+    return Model(
+        name=name,
+        role="segmenter",
+        wheel=MEDIAPIPE,
+        member=f"mediapipe/modules/{path}.tflite",
+        sha256=sha256,
+        bytes=size,
+        converter="tflite",
+        licence="Apache-2.0",
+        origin="MediaPipe Hands, Google",
+        contract=path.split("/")[0],
+    )
+
+
 ROWS: tuple[Model, ...] = (
+    _hands("palm", "palm_detection/palm_detection_lite", "e9a4aaddf90dda56a87235303cf00e4c2d3fb28725f68fd88772997dac905c18", 1_985_440),
+    _hands("hand", "hand_landmark/hand_landmark_lite", "048edd3645c9bf7397d19a9f6e3a42957d6e414c9bea6598030a2e9b624156e6", 2_071_597),
     _xseg(1, "3.1.0", "c4d1498b8a03b5fe2a3a5d2ef2a0402ab03bd51edaf5b2d8d5fb764702a97dd3", 70_324_286),
     _xseg(2, "3.1.0", "cd9a0879eaf43841d765472cf1f8c330dbf9dcb03da0eace93e95f3bcc399042", 70_324_286),
     _xseg(3, "3.2.0", "48ccd7e8541e159a5a754ec9e62df2f12065f7df8f9af842c1750342c6533559", 70_327_709),
