@@ -14,6 +14,7 @@ from realtime.errors import ModelError
 from realtime.graphs import detect
 from realtime.graphs.builder import Graph
 from realtime.models.detectors import yunet
+from realtime.models.detectors.rows import suppress
 from realtime.models.store import ModelStore
 from realtime.types import Array, Floats, Image
 from tests.graphs.runtimes import Run, load, loaded
@@ -35,7 +36,7 @@ def _greedy(boxes: Floats, scores: Floats) -> Array:
     """Which of the sorted boxes the product's own suppression keeps."""
     rows = np.column_stack([boxes[:, :2], boxes[:, 2:] - boxes[:, :2], scores, np.arange(COUNT)]).astype(np.float32)
     kept = np.zeros(COUNT, bool)
-    kept[[int(row[5]) for row in yunet.suppress(rows[scores > 0])]] = True
+    kept[[int(row[5]) for row in suppress(rows[scores > 0], detect.SAME_FACE)]] = True
     return kept
 
 

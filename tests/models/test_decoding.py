@@ -73,7 +73,11 @@ def test_scores_and_sizes_below_the_limit_are_left_out() -> None:
 
 def test_what_is_not_a_number_is_no_face() -> None:
     assert YuNet(yunet_session({(8, 5, 5): (0.9, 200.0)})).detect(GREY) == []
-    assert YuNet(yunet_session({(8, 5, 5): (0.9, 2.0)}, (Step(nan=True),))).detect(GREY) == []
+
+
+def test_scores_that_are_not_numbers_are_one_sentence() -> None:
+    with pytest.raises(ModelError, match="YuNet gives something else than numbers"):
+        YuNet(yunet_session({(8, 5, 5): (0.9, 2.0)}, (Step(nan=True),))).detect(GREY)
 
 
 def test_only_the_thorough_look_tries_again_and_only_in_vain() -> None:

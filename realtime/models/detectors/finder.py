@@ -1,0 +1,125 @@
+"""What all face detectors share: fit the picture in, run, decode, suppress, and back to the picture's pixels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from realtime.backends.base import Session
+from realtime.errors import ModelError
+from realtime.models.detectors.letterbox import Letterbox, Pixels
+from realtime.models.detectors.rows import best, detection, suppress
+from realtime.models.tensors import square_planes
+from realtime.types import Array, Detection, Floats, Image
+
+LARGEST = 256
+"""Pixels of the input that a face may measure before a smaller look at it is tried first: 40% of the usual 640, above which SCRFD, whose
+anchors end there, begins to miss faces. One for all: a large face needs no fine look."""
+_MULTIPLE = 32
+"""The coarsest grid of all these networks has one cell in 32 x 32 pixels."""
+SMALLER = (0.5, 0.25)
+"""Shares of the full input size to look at a picture with when it shows no face at full size."""
+
+
+class Decoder(Protocol):
+    """How one kind of network is fed and read. Made for one input size."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def pixels(self) -> Pixels: ...
+
+    @property
+    def same_face(self) -> float:
+        """Overlap from which two boxes are one face."""
+
+    def decode(self, outputs: Mapping[str, Array], score: float) -> Floats:
+        """Rows (see `rows`) of all candidates with at least this score, in any order. Raises ModelError when scores are not numbers."""
+
+
+class _View:
+    """One network as it is used at one size: all of its input, or the top left part of it."""
+
+    def __init__(self, session: Session, box: Letterbox, decoder: Decoder, size: int) -> None:
+        self.session, self.box, self.decoder, self.size = session, box, decoder, size
+
+    def look(self, image: Image, score: float) -> list[Detection]:
+        scale = self.box.fill(image, self.size)
+        candidates = best(self.decoder.decode(self.session.run(), score))
+        return [detection(row, scale) for row in suppress(candidates, self.decoder.same_face)]
+
+
+class FaceFinder:
+    """Finds faces of about 10 pixels to 80% of the picture, to which the network's square input is fitted.
+
+    `networks`: sessions of one network with their decoders, the largest input first; the smaller ones save time where a face is large.
+    `score`: 0..1, below it a face is not reported. `min_face`: shorter box side in image pixels below which a face is not reported.
+    `smaller`: look again at half and quarter scale when nothing was found, for faces that fill the picture. `adaptive`: begin with the
+    smaller look where the picture is small, or where the last one of the same size showed a large face; wants to be used by one stream.
+    """
+
+    def __init__(
+        self,
+        networks: Sequence[tuple[Session, Decoder]],
+        *,
+        score: float = 0.6,
+        min_face: float = 0.0,
+        smaller: bool = True,
+        adaptive: bool = False,
+    ) -> None:
+        self._views = _views(networks, SMALLER if smaller else ())
+        self._score, self._min_face, self._adaptive = score, min_face, adaptive
+        self._shape: tuple[int, ...] = ()
+        self._share = 0.0  # of the picture's longer side, that the largest face in the last one of this shape took
+
+    @property
+    def name(self) -> str:
+        return self._views[0].decoder.name
+
+    @property
+    def backend(self) -> str:
+        return self._views[0].session.backend
+
+    def detect(self, image: Image) -> list[Detection]:
+        """See `models.base.Detector`. Raises ModelError when the network gives something else than numbers."""
+        found: list[Detection] = []
+        for view in self._order(image):
+            found = view.look(image, self._score)
+            if found:
+                break
+        self._shape = image.shape
+        self._share = max((max(face.box.width, face.box.height) for face in found), default=0.0) / max(image.shape[:2])
+        return [face for face in found if min(face.box.width, face.box.height) >= self._min_face]
+
+    def _order(self, image: Image) -> list[_View]:
+        """The looks to take until a face is found: the likeliest, then the smaller ones, then the larger ones."""
+        if not self._adaptive:
+            return self._views
+        share = self._share if image.shape == self._shape else 0.0
+        fitting = [n for n, view in enumerate(self._views) if share * view.size <= LARGEST]
+        first = fitting[0] if fitting else len(self._views) - 1
+        while first + 1 < len(self._views) and self._views[first + 1].size >= max(image.shape[:2]):
+            first += 1
+        return [*self._views[first:], *self._views[:first][::-1]]
+
+
+def _views(networks: Sequence[tuple[Session, Decoder]], shares: Sequence[float]) -> list[_View]:
+    """All looks, the largest first, each with the smallest network that is large enough for it."""
+    boxes = [(session, Letterbox(_planes(session, decoder), decoder.pixels), decoder) for session, decoder in networks]
+    boxes.sort(key=lambda each: -each[1].size)
+    full = boxes[0][1].size
+    sizes = [full, *(round(full * share) for share in shares)]
+    return [_View(*[each for each in boxes if each[1].size >= size][-1], size) for size in sizes]
+
+
+def _planes(session: Session, decoder: Decoder) -> Floats:
+    return square_planes(session, decoder.name, multiple=_MULTIPLE)
+
+
+def grids(session: Session, strides: Sequence[int]) -> list[int]:
+    """Cells along one side of the grid of each stride. Raises ModelError when the input is no square of a multiple of the strides."""
+    shape = session.specs.inputs[0].shape
+    if len(shape) != 4 or shape[2] != shape[3] or shape[2] % strides[-1]:
+        raise ModelError(f"A face detector takes a square of a multiple of {strides[-1]} pixels: expected (1, 3, n, n), got {shape}.")
+    return [shape[2] // stride for stride in strides]
