@@ -67,6 +67,12 @@ class Swapper(Protocol):
     def reset(self) -> None:
         """Forget per-face history (the face was lost)."""
 
+    def fork(self) -> Swapper:
+        """Another one for a second face in the same frame: with a history and patches of its own, no identity in use yet.
+
+        Networks and what else is heavy are shared, so the two belong to one thread. Cheap (milliseconds): called between two frames.
+        """
+
 
 @dataclass(slots=True)
 class Crop:
@@ -103,3 +109,6 @@ class Finish(Protocol):
 
     def reset(self) -> None:
         """Forget per-face history (the face was lost)."""
+
+    def fork(self) -> Finish:
+        """Another one for a second face in the same frame, with a history of its own; itself when it has none. See `Swapper.fork`."""

@@ -135,6 +135,24 @@ def test_patches_stay_valid_for_four_swaps(swapper: MeshSwapper, identity: MeshI
     assert len(addresses) == PATCHES >= 5
 
 
+def test_a_fork_swaps_a_second_face_as_if_alone(swapper: MeshSwapper, identity: MeshIdentity) -> None:
+    (image, points), (other, elsewhere) = _picture("p006_studio"), _picture("p010_studio")
+    alone, fork = MeshSwapper(), swapper.fork()
+    with pytest.raises(RuntimeError, match="use"):
+        fork.swap(image, _face(points))
+    for each in (alone, swapper, fork):
+        each.use(identity)
+    kept = []
+    for _ in range(3):
+        swapper.swap(other, _face(elsewhere))  # between the fork's frames: what it learns of this face must not show there
+        kept = [fork.swap(image, _face(points)), alone.swap(image, _face(points))]
+    swapper.swap(other, _face(elsewhere))
+    assert kept[0] is not None and kept[1] is not None
+    np.testing.assert_array_equal(kept[0].alpha, kept[1].alpha)
+    seen = kept[0].alpha > 0
+    np.testing.assert_array_equal(kept[0].colour[seen], kept[1].colour[seen])
+
+
 @pytest.mark.parametrize("scale", [0.1, 0.25, 1.7])
 def test_small_and_large_faces(swapper: MeshSwapper, identity: MeshIdentity, scale: float) -> None:
     image, points = _picture("p009_selfie")

@@ -90,6 +90,7 @@ class PaintingSwapper:
         self._on_swap = on_swap
         self.used: list[str] = []
         self.resets = 0
+        self.forks: list[PaintingSwapper] = []
 
     def fit(self, photos: Sequence[SourcePhoto]) -> Identity:
         return Person(photos[0].name)
@@ -106,3 +107,7 @@ class PaintingSwapper:
 
     def reset(self) -> None:
         self.resets += 1
+
+    def fork(self) -> PaintingSwapper:
+        self.forks.append(PaintingSwapper(self._on_swap))
+        return self.forks[-1]

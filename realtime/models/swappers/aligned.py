@@ -61,6 +61,30 @@ class CropNetwork(Protocol):
         """
 
 
+@dataclass(slots=True)
+class Shared:
+    """A network that the swappers of several faces take turns with; it holds one source at a time."""
+
+    network: CropNetwork
+    fallback: Callable[[], CropNetwork] | None
+    source: Array | None = None
+    """The one it holds."""
+
+    def hold(self, source: Array) -> CropNetwork:
+        if self.source is not source:
+            self.network.use(source)
+            self.source = source
+        return self.network
+
+    def fall_back(self) -> bool:
+        """Go over to the higher precision; False when there is none left."""
+        if self.fallback is None:
+            return False
+        opened, self.fallback, self.source = self.fallback, None, None
+        self.network = opened()
+        return True
+
+
 class AlignedSwapper:
     """Swaps with a network; implements `Swapper`. Not thread-safe: one thread fits, uses and swaps.
 
@@ -70,9 +94,11 @@ class AlignedSwapper:
     def __init__(
         self, network: CropNetwork, finishes: Sequence[Finish] = (), fallback: Callable[[], CropNetwork] | None = None, fade: float = FADE
     ) -> None:
-        self._network = network
-        self._finishes = tuple(finishes)
-        self._fallback = fallback
+        self._set_up(Shared(network, fallback), tuple(finishes), fade)
+
+    def _set_up(self, shared: Shared, finishes: tuple[Finish, ...], fade: float) -> None:
+        network = shared.network
+        self._shared, self._finishes, self._fade = shared, finishes, fade
         self._template = network.template
         size = network.size
         self._before, self._swapped = np.empty((size, size, 3), np.uint8), np.empty((size, size, 3), np.uint8)
@@ -82,29 +108,35 @@ class AlignedSwapper:
 
     @property
     def name(self) -> str:
-        return self._network.name
+        return self._shared.network.name
 
     def fit(self, photos: Sequence[SourcePhoto]) -> SwapIdentity:
-        return SwapIdentity(photos[0].name if photos else self.name, self._network.prepare(photos))
+        return SwapIdentity(photos[0].name if photos else self.name, self._shared.network.prepare(photos))
 
     def use(self, identity: Identity) -> None:
         """Raises TypeError for an identity that another swapper has fitted."""
         if not isinstance(identity, SwapIdentity):
             raise TypeError(f"expected a SwapIdentity, got {type(identity).__name__}")
         self._source = identity.source
-        self._network.use(identity.source)
+        self._shared.hold(identity.source)
         self.reset()
 
     def reset(self) -> None:
         for step in self._finishes:
             step.reset()
 
+    def fork(self) -> AlignedSwapper:
+        """See `Swapper.fork`."""
+        other = object.__new__(type(self))
+        other._set_up(self._shared, tuple(step.fork() for step in self._finishes), self._fade)
+        return other
+
     def swap(self, image: Image, face: Face) -> Patch | None:
         """See `Swapper.swap`. Raises ModelError when the network gives no picture at its highest precision either."""
         if self._source is None:
             raise RuntimeError("no identity is in use: call use() with a fitted identity first")
         transform = geometry.similarity(geometry.five_points(face.landmarks.points), self._template)
-        crop(image, transform, self._network.size, out=self._before)
+        crop(image, transform, len(self._before), out=self._before)
         self._run()
         made = Crop(image, face, transform, self._before, self._swapped, self._mask)
         for step in self._finishes:
@@ -113,12 +145,9 @@ class AlignedSwapper:
 
     def _run(self) -> None:
         np.copyto(self._mask, self._box)
-        if self._network.swap(self._before, self._swapped, self._mask):
+        if self._shared.hold(cast(Array, self._source)).swap(self._before, self._swapped, self._mask):
             return
-        if self._fallback is not None:
-            opened, self._fallback = self._fallback, None
-            self._network = opened()
-            self._network.use(cast(Array, self._source))
+        if self._shared.fall_back():
             self._run()
             return
         raise ModelError(f"{self.name} gives no picture but numbers that are none, or only black: its file is damaged, get it anew.")

@@ -63,3 +63,6 @@ class FakeSwapper:
 
     def reset(self) -> None:
         self.resets += 1
+
+    def fork(self) -> FakeSwapper:
+        return FakeSwapper(self._identity.colour)

@@ -94,6 +94,10 @@ class MeshSwapper:
     def reset(self) -> None:
         self._history.age[0] = 0
 
+    def fork(self) -> MeshSwapper:
+        """See `Swapper.fork`. The topology is shared."""
+        return MeshSwapper(self._topology)
+
     def swap(self, image: Image, face: Face) -> Patch | None:
         """See `Swapper.swap`. About 1 ms for a face of 250 pixels."""
         if self._atlas is None:
