@@ -56,7 +56,7 @@ class Marked:
     """(h, w) float32 of -1, 0 and +1; 0 outside of the skin."""
 
     def strength(self, seen: Image, left: int, top: int) -> float | None:
-        """How strong the pattern is where the portrait lies in a picture, of what it is in the portrait; None when too little is in view."""
+        """Strength of the pattern where the portrait lies in a picture, of that in the portrait; None when too little is in view."""
         x0, y0, x1, y1 = max(left, 0), max(top, 0), min(left + SIDE, seen.shape[1]), min(top + SIDE, seen.shape[0])
         part = np.s_[y0 - top : y1 - top, x0 - left : x1 - left]
         pattern = self.pattern[part]
@@ -156,7 +156,7 @@ def test_nothing_of_the_skin_is_left(product, picture, name, on_lost):
 
 @pytest.mark.parametrize("on_lost", ["hide", "freeze"])
 def test_nor_while_somebody_else_comes_in(product, picture, on_lost):
-    others = {n: (min(1300 - 25 * (n - 10), 1300), 280) for n in range(10, 60)} | {n: (860, 280) for n in range(28, 60)}
+    others = {n: (min(1300 - 25 * (n - 10), 1300), 280) for n in range(10, 60)} | dict.fromkeys(range(28, 60), (860, 280))
     way = [(round(150 + 40 * np.sin(0.2 * n)), 120) for n in range(40)] + [None] * 8 + still(12, 150, 120)
     shown, _ = film(product, picture, way, on_lost, others=others)
     assert {seq: value for seq, value in shown.items() if value is not None and value > SHINES} == {}
