@@ -26,13 +26,19 @@ def aligned_zeros(spec: TensorSpec) -> Array:
 
 
 class BoundSession(ABC):
-    """Base of the sessions on this machine's processor: a subclass binds `_inputs` and `_outputs` and writes `_infer`."""
+    """Base of the sessions: a subclass binds `_inputs` and `_outputs`, or brings its own arrays for them, and writes `_infer`."""
 
-    def __init__(self, backend: str, specs: SessionSpecs) -> None:
+    def __init__(
+        self,
+        backend: str,
+        specs: SessionSpecs,
+        inputs: Mapping[str, Array] | None = None,
+        outputs: Mapping[str, Array] | None = None,
+    ) -> None:
         self._backend = backend
         self._specs = specs
-        self._inputs = {spec.name: aligned_zeros(spec) for spec in specs.inputs}
-        self._outputs = {spec.name: aligned_zeros(spec) for spec in specs.outputs}
+        self._inputs = dict(inputs) if inputs is not None else {spec.name: aligned_zeros(spec) for spec in specs.inputs}
+        self._outputs = dict(outputs) if outputs is not None else {spec.name: aligned_zeros(spec) for spec in specs.outputs}
         self._views = MappingProxyType(self._inputs), MappingProxyType(self._outputs)
         self._closed = False
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from realtime.backends.base import SessionSpecs, TensorSpec
+from realtime.backends.base import SessionSpecs, TensorSpec, UnavailableError
 from realtime.backends.bound import BoundSession
 from realtime.errors import BackendError
 
@@ -28,7 +28,7 @@ def load() -> Any:
         with _blocked(_CONVERTER, "openvino_telemetry"):
             import openvino
     except (ImportError, OSError) as error:
-        raise BackendError(f"OpenVINO cannot be loaded ({error}): install it with `pip install openvino`.") from error
+        raise UnavailableError(f"OpenVINO cannot be loaded ({error}): install it with `pip install openvino`.") from error
     return openvino
 
 

@@ -2,37 +2,82 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from importlib import import_module
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from realtime.backends.base import Session
+from realtime.backends.base import FrameSession, Session, UnavailableError
+from realtime.backends.device import Budget, Device
+from realtime.backends.gpus import Gpu, gpus
 from realtime.errors import BackendError, UsageError
 
 AUTO = "auto"
+ENGINES = ("tensorrt", "tensorrt-rtx")
+"""Backends that run engines of the builder alone."""
 
 
-def open_session(path: Path, backend: str = AUTO, *, threads: int = 1, cache: Path | None = None) -> Session:
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where networks may run, and how much of it they may take."""
+
+    gpu: int | None = None
+    """The GPU's number, which then must be one; None: the first, or the processor."""
+    processor_only: bool = False
+    budget: Budget = field(default_factory=Budget)
+    """Shared by all sessions on the GPU."""
+    sessions: int = 1
+    """How many there will be: backends that can only limit each by itself divide the budget."""
+
+    def allows(self, backend: str) -> bool:
+        on_gpu = BACKENDS[backend].on_gpu
+        return not on_gpu if self.processor_only else on_gpu or self.gpu is None
+
+    @property
+    def share(self) -> int | None:
+        """Bytes for one session."""
+        return None if self.budget.limit is None else self.budget.limit // max(self.sessions, 1)
+
+
+ANYWHERE = Place()
+Say = Callable[[str], None]
+"""Tells the user one sentence."""
+
+
+def open_session(
+    path: Path, backend: str = AUTO, *, threads: int = 1, cache: Path | None = None, place: Place = ANYWHERE, say: Say = lambda text: None
+) -> Session:
     """Load the ONNX file at `path`. `auto` takes the first backend, in the order of BACKENDS, that loads it.
 
-    `threads` is the number of compute threads; `cache` a folder where a backend may keep compiled networks.
-    Raises UsageError for an unknown backend name, BackendError when nothing could load the file.
+    `threads` is the number of compute threads; `cache` a folder where a backend may keep compiled networks. When a backend that is there
+    fails and another one is taken in its place, `say` is told. Raises UsageError for an unknown backend name, BackendError when nothing
+    could load the file.
     """
     if backend != AUTO:
-        return _opener(backend)(path, threads, cache)
-    reasons = []
-    for opener in BACKENDS.values():
+        return _backend(backend).open(path, threads, cache, place)
+    reasons: list[str] = []
+    failures: list[str] = []
+    for name, each in BACKENDS.items():
+        if not place.allows(name):
+            continue
         try:
-            return opener(path, threads, cache)
-        except BackendError as error:
+            session = each.open(path, threads, cache, place)
+        except UnavailableError as error:
             reasons.append(str(error))
-    raise BackendError(" ".join(reasons))
+        except BackendError as error:
+            failures.append(str(error))
+        else:
+            if failures:
+                say(f"{path.stem} runs on {session.backend}: {failures[0]}")
+            return session
+    raise BackendError(" ".join(failures or reasons))
 
 
-def open_engine(path: Path, backend: str, precision: str, arithmetic: str, *, threads: int = 1) -> Session:
-    """Load an engine that was built for this machine. Raises BackendError, also for a backend that runs no engines on a processor."""
+def open_engine(
+    path: Path, backend: str, precision: str, arithmetic: str, *, threads: int = 1, cache: Path | None = None, place: Place = ANYWHERE
+) -> Session:
+    """Load an engine that was built for this machine. Raises BackendError, also for a backend that runs no engines."""
     if backend == "openvino":
         from realtime.backends.openvino import OpenVinoSession
 
@@ -42,7 +87,41 @@ def open_engine(path: Path, backend: str, precision: str, arithmetic: str, *, th
         from realtime.backends.onnxruntime import OnnxRuntimeSession
 
         return OnnxRuntimeSession(path, threads=threads, label=precision)
+    if backend in ENGINES:
+        from realtime.backends.tensorrt import TensorRtSession
+
+        return TensorRtSession(path, backend, device(place), label=precision, cache=cache)
     raise BackendError(f"Engines for {backend} cannot be run by this version: choose another --backend.")
+
+
+def open_frames_engine(path: Path, backend: str, precision: str, *, cache: Path | None = None, place: Place = ANYWHERE) -> FrameSession:
+    """Load an engine of a graph that takes whole frames. Raises BackendError."""
+    from realtime.backends.tensorrt import TensorRtFrames
+
+    return TensorRtFrames(path, backend, device(place), label=precision, cache=cache)
+
+
+def open_frames(model: bytes, place: Place = ANYWHERE, *, on_gpu: bool = True, threads: int = 1) -> FrameSession:
+    """Load an ONNX graph that takes whole frames on ONNX Runtime, with CUDA or on the processor. Raises BackendError."""
+    from realtime.backends.onnxruntime import CPU, OnnxRuntimeFrames, gpu_provider
+
+    if on_gpu:
+        _gpu(place)
+    return OnnxRuntimeFrames(model, threads=threads, provider=gpu_provider("cuda", place.gpu or 0, place.share) if on_gpu else CPU)
+
+
+def device(place: Place = ANYWHERE) -> Device:
+    """A GPU by `cuda-bindings`, or by PyCUDA where only that is installed. Raises BackendError."""
+    from realtime.backends import cuda, pycuda
+
+    try:
+        return cuda.CudaDevice(cuda.load(), place.gpu or 0, place.budget)
+    except UnavailableError as error:
+        try:
+            driver = pycuda.load()
+        except BackendError:
+            raise error from None
+    return pycuda.PyCudaDevice(driver, place.gpu or 0, place.budget)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +132,8 @@ class BackendStatus:
     """Empty when not usable."""
     why: str
     """The reason when not usable, as a sentence with the cure; empty otherwise."""
+    note: str = ""
+    """What to know of one that is usable."""
 
 
 def describe() -> list[BackendStatus]:
@@ -62,32 +143,130 @@ def describe() -> list[BackendStatus]:
 
 def _status(name: str) -> BackendStatus:
     try:
-        version: str = import_module(f"realtime.backends.{name}").version()
+        version, note = BACKENDS[name].status()
     except BackendError as error:
         return BackendStatus(name, usable=False, version="", why=str(error))
-    return BackendStatus(name, usable=True, version=version, why="")
+    return BackendStatus(name, usable=True, version=version, why="", note=note)
 
 
-Opener = Callable[[Path, int, Path | None], Session]
+Opener = Callable[[Path, int, Path | None, Place], Session]
 
 
-def _opener(name: str) -> Opener:
+@dataclass(frozen=True, slots=True)
+class Backend:
+    open: Opener
+    status: Callable[[], tuple[str, str]]
+    """Version and a note, without opening anything. Raises BackendError when it cannot be used here."""
+    on_gpu: bool
+    limits_memory: bool
+    """Whether it can keep to a share of the GPU's memory."""
+
+
+def _backend(name: str) -> Backend:
     if name not in BACKENDS:
         raise UsageError(f"There is no backend {name!r}: choose one of {', '.join((AUTO, *BACKENDS))}.")
     return BACKENDS[name]
 
 
-def _openvino(path: Path, threads: int, cache: Path | None) -> Session:
+def _gpu(place: Place = ANYWHERE) -> Gpu:
+    """The NVIDIA GPU of a place; found without loading any library."""
+    found = gpus()
+    if not found:
+        raise UnavailableError("There is no NVIDIA GPU here, or no driver for it: see whether nvidia-smi shows one.")
+    if (place.gpu or 0) >= len(found):
+        raise BackendError(f"There is no GPU {place.gpu}: this machine has {len(found)}, counted from 0; name one with --device.")
+    return found[place.gpu or 0]
+
+
+def _engines_only(name: str) -> Opener:
+    def opener(path: Path, threads: int, cache: Path | None, place: Place) -> Session:
+        _gpu(place)
+        build = f"`python build_engines.py --target {name}`"
+        raise UnavailableError(f"{name} runs engines, and none was built of {path.name}: run {build}.")
+
+    return opener
+
+
+def _engines_status(name: str) -> Callable[[], tuple[str, str]]:
+    def status() -> tuple[str, str]:
+        from realtime.backends import cuda, engine, pycuda
+
+        _gpu()
+        version = str(engine.load(name).__version__)
+        try:
+            return f"{version} with cuda-bindings {cuda.version()}", ""
+        except UnavailableError as error:
+            try:
+                return f"{version} with PyCUDA {pycuda.version()}", pycuda.NO_GRAPHS
+            except BackendError:
+                raise error from None
+
+    return status
+
+
+def _on_provider(option: str) -> Opener:
+    def opener(path: Path, threads: int, cache: Path | None, place: Place) -> Session:
+        _its_system(option, place)
+        from realtime.backends.onnxruntime import OnnxRuntimeSession, gpu_provider
+
+        return OnnxRuntimeSession(path, threads=threads, provider=gpu_provider(option, place.gpu or 0, place.share))
+
+    return opener
+
+
+def _provider_status(option: str) -> Callable[[], tuple[str, str]]:
+    def status() -> tuple[str, str]:
+        _its_system(option, ANYWHERE)
+        from realtime.backends import onnxruntime
+
+        onnxruntime.require(onnxruntime.load(), onnxruntime.gpu_provider(option))
+        return f"ONNX Runtime {onnxruntime.version()}", ""
+
+    return status
+
+
+def _its_system(option: str, place: Place) -> None:
+    """Raises before anything is loaded where the provider cannot be: start-up must not pay for GPUs that are not there."""
+    if option == "cuda":
+        _gpu(place)
+    elif option == "directml" and sys.platform != "win32":
+        raise UnavailableError("DirectML is on Windows only: choose another --backend.")
+    elif option == "coreml" and sys.platform != "darwin":
+        raise UnavailableError("CoreML is on Macs only: choose another --backend.")
+
+
+def _openvino(path: Path, threads: int, cache: Path | None, place: Place) -> Session:
     from realtime.backends.openvino import OpenVinoSession
 
     return OpenVinoSession(path, threads=threads, cache=cache)
 
 
-def _onnxruntime(path: Path, threads: int, cache: Path | None) -> Session:
+def _openvino_status() -> tuple[str, str]:
+    from realtime.backends import openvino
+
+    return openvino.version(), ""
+
+
+def _onnxruntime(path: Path, threads: int, cache: Path | None, place: Place) -> Session:
     from realtime.backends.onnxruntime import OnnxRuntimeSession
 
     return OnnxRuntimeSession(path, threads=threads)
 
 
-BACKENDS: Mapping[str, Opener] = MappingProxyType({"openvino": _openvino, "onnxruntime": _onnxruntime})
-"""By preference: OpenVINO runs the default networks two to three times as fast as ONNX Runtime."""
+def _onnxruntime_status() -> tuple[str, str]:
+    from realtime.backends import onnxruntime
+
+    return onnxruntime.version(), ""
+
+
+BACKENDS: Mapping[str, Backend] = MappingProxyType(
+    {
+        **{name: Backend(_engines_only(name), _engines_status(name), on_gpu=True, limits_memory=True) for name in ENGINES},
+        "cuda": Backend(_on_provider("cuda"), _provider_status("cuda"), on_gpu=True, limits_memory=True),
+        "directml": Backend(_on_provider("directml"), _provider_status("directml"), on_gpu=True, limits_memory=False),
+        "coreml": Backend(_on_provider("coreml"), _provider_status("coreml"), on_gpu=True, limits_memory=False),
+        "openvino": Backend(_openvino, _openvino_status, on_gpu=False, limits_memory=False),
+        "onnxruntime": Backend(_onnxruntime, _onnxruntime_status, on_gpu=False, limits_memory=False),
+    }
+)
+"""By preference: GPUs first; on x86 OpenVINO runs the default networks two to three times as fast as ONNX Runtime."""

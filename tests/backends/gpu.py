@@ -1,0 +1,347 @@
+"""A GPU that is not there: a driver that records every call and works lazily, stream by stream, and a TensorRT that runs numpy on it.
+
+Copies and executions happen when somebody waits for their stream, as late as a real GPU might: whoever overwrites a buffer too early, or
+reads one too early, gets wrong numbers. What was captured runs at the launch, with the addresses of the capture.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from enum import IntEnum
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from realtime.backends.base import TensorSpec
+from realtime.types import Array
+
+Operation = Callable[[], None]
+
+
+class Result(IntEnum):
+    CUDA_SUCCESS = 0
+    CUDA_ERROR_INVALID_VALUE = 1
+    CUDA_ERROR_OUT_OF_MEMORY = 2
+    CUDA_ERROR_LAUNCH_FAILED = 719
+
+
+OK = Result.CUDA_SUCCESS
+
+
+class FakeDriver:
+    """Has the functions of `cuda.bindings.driver` that `CudaDevice` calls. `fail` maps a function to the error that it gives."""
+
+    CUstreamCaptureMode = SimpleNamespace(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL="thread local")
+
+    def __init__(self, gpus: int = 1) -> None:
+        self.gpus = gpus
+        self.calls: list[tuple[str, Any]] = []
+        self.fail: dict[str, Result] = {}
+        self.alive: dict[tuple[str, int], Any] = {}
+        self.contexts = 0
+        self._next = 100
+        self._queues: dict[int, list[Operation]] = {}
+        self._capturing: dict[int, list[Operation]] = {}
+        self._passed: dict[int, tuple[int, int]] = {}
+
+    def count(self, name: str) -> int:
+        return sum(called == name for called, _ in self.calls)
+
+    def names(self) -> list[str]:
+        return [name for name, _ in self.calls]
+
+    def _note(self, name: str, value: Any = None) -> Result:
+        self.calls.append((name, value))
+        return self.fail.get(name, OK)
+
+    def _made(self, kind: str, name: str, value: Any = None) -> tuple[Result, int]:
+        code = self._note(name, value)
+        if code:
+            return code, 0
+        self._next += 1
+        self.alive[kind, self._next] = value
+        return OK, self._next
+
+    def _gone(self, kind: str, name: str, handle: int) -> tuple[Result]:
+        code = self._note(name, handle)
+        if not code and (kind, handle) not in self.alive:
+            raise AssertionError(f"{name}: {kind} {handle} is not alive: freed twice?")
+        self.alive.pop((kind, handle), None)
+        return (code,)
+
+    # -- devices and contexts --------------------------------------------------------------------------------
+
+    def cuInit(self, flags: int) -> tuple[Result]:  # noqa: N802 - CUDA's names
+        return (self._note("cuInit"),)
+
+    def cuDeviceGetCount(self) -> tuple[Result, int]:  # noqa: N802
+        return OK, self.gpus
+
+    def cuDeviceGet(self, ordinal: int) -> tuple[Result, int]:  # noqa: N802
+        return OK, ordinal
+
+    def cuDeviceGetName(self, length: int, device: int) -> tuple[Result, bytes]:  # noqa: N802
+        return OK, f"Fake GPU {device}".encode() + b"\0" * 20
+
+    def cuDevicePrimaryCtxRetain(self, device: int) -> tuple[Result, str]:  # noqa: N802
+        self.contexts += 1
+        return self._note("cuDevicePrimaryCtxRetain", device), f"context {device}"
+
+    def cuDevicePrimaryCtxRelease(self, device: int) -> tuple[Result]:  # noqa: N802
+        self.contexts -= 1
+        return (self._note("cuDevicePrimaryCtxRelease", device),)
+
+    def cuCtxSetCurrent(self, context: str) -> tuple[Result]:  # noqa: N802
+        return (self.fail.get("cuCtxSetCurrent", OK),)
+
+    # -- streams and events ----------------------------------------------------------------------------------
+
+    def cuStreamCreate(self, flags: int) -> tuple[Result, int]:  # noqa: N802
+        code, stream = self._made("stream", "cuStreamCreate", flags)
+        self._queues[stream] = []
+        return code, stream
+
+    def cuStreamDestroy(self, stream: int) -> tuple[Result]:  # noqa: N802
+        return self._gone("stream", "cuStreamDestroy", stream)
+
+    def cuStreamSynchronize(self, stream: int) -> tuple[Result]:  # noqa: N802
+        code = self._note("cuStreamSynchronize", stream)
+        if not code:
+            self._drain(stream)
+        return (code,)
+
+    def cuEventCreate(self, flags: int) -> tuple[Result, int]:  # noqa: N802
+        return self._made("event", "cuEventCreate")
+
+    def cuEventDestroy(self, event: int) -> tuple[Result]:  # noqa: N802
+        return self._gone("event", "cuEventDestroy", event)
+
+    def cuEventRecord(self, event: int, stream: int) -> tuple[Result]:  # noqa: N802
+        self._passed[event] = (stream, self._passed.get(event, (0, 0))[1] + 1)
+        serial = self._passed[event][1]
+        self._queues[stream].append(lambda: self.alive.__setitem__(("event", event), serial))
+        return (self._note("cuEventRecord", (event, stream)),)
+
+    def cuStreamWaitEvent(self, stream: int, event: int, flags: int) -> tuple[Result]:  # noqa: N802
+        if event in self._passed:
+            recorder, serial = self._passed[event]
+            self._queues[stream].append(lambda: self._await(event, recorder, serial))
+        return (self._note("cuStreamWaitEvent", (stream, event)),)
+
+    def _await(self, event: int, recorder: int, serial: int) -> None:
+        while (self.alive.get(("event", event)) or 0) < serial:
+            self._queues[recorder].pop(0)()
+
+    def _drain(self, stream: int) -> None:
+        while self._queues[stream]:
+            self._queues[stream].pop(0)()
+
+    def put(self, stream: int, operation: Operation) -> None:
+        """Work for a stream, or for the graph that it is captured into."""
+        (self._capturing[stream] if stream in self._capturing else self._queues[stream]).append(operation)
+
+    # -- memory ----------------------------------------------------------------------------------------------
+
+    def _buffer(self, kind: str, name: str, nbytes: int) -> tuple[Result, int]:
+        code = self._note(name, nbytes)
+        if code:
+            return code, 0
+        buffer = (ctypes.c_uint8 * (nbytes + 256))()
+        address = -(-ctypes.addressof(buffer) // 256) * 256
+        self.alive[kind, address] = buffer
+        return OK, address
+
+    def cuMemAlloc(self, nbytes: int) -> tuple[Result, int]:  # noqa: N802
+        assert not self._capturing, "a capture may not allocate"
+        return self._buffer("memory", "cuMemAlloc", nbytes)
+
+    def cuMemFree(self, address: int) -> tuple[Result]:  # noqa: N802
+        return self._gone("memory", "cuMemFree", address)
+
+    def cuMemHostAlloc(self, nbytes: int, flags: int) -> tuple[Result, int]:  # noqa: N802
+        return self._buffer("pinned", "cuMemHostAlloc", nbytes)
+
+    def cuMemFreeHost(self, address: int) -> tuple[Result]:  # noqa: N802
+        return self._gone("pinned", "cuMemFreeHost", address)
+
+    def cuMemcpyHtoDAsync(self, to: int, source: int, nbytes: int, stream: int) -> tuple[Result]:  # noqa: N802
+        self.put(stream, lambda: (self._note("upload", nbytes) and None) or (ctypes.memmove(to, source, nbytes) and None))
+        return (self._note("cuMemcpyHtoDAsync", (nbytes, stream)),)
+
+    def cuMemcpyDtoHAsync(self, to: int, source: int, nbytes: int, stream: int) -> tuple[Result]:  # noqa: N802
+        self.put(stream, lambda: (self._note("download", nbytes) and None) or (ctypes.memmove(to, source, nbytes) and None))
+        return (self._note("cuMemcpyDtoHAsync", (nbytes, stream)),)
+
+    # -- graphs ----------------------------------------------------------------------------------------------
+
+    def cuStreamBeginCapture(self, stream: int, mode: str) -> tuple[Result]:  # noqa: N802
+        assert mode == "thread local"
+        code = self._note("cuStreamBeginCapture", stream)
+        if not code:
+            self._capturing[stream] = []
+        return (code,)
+
+    def cuStreamEndCapture(self, stream: int) -> tuple[Result, int]:  # noqa: N802
+        return self._made("graph", "cuStreamEndCapture", self._capturing.pop(stream))
+
+    def cuGraphInstantiate(self, graph: int, flags: int) -> tuple[Result, int]:  # noqa: N802
+        return self._made("executable", "cuGraphInstantiate", self.alive["graph", graph])
+
+    def cuGraphDestroy(self, graph: int) -> tuple[Result]:  # noqa: N802
+        return self._gone("graph", "cuGraphDestroy", graph)
+
+    def cuGraphExecDestroy(self, executable: int) -> tuple[Result]:  # noqa: N802
+        return self._gone("executable", "cuGraphExecDestroy", executable)
+
+    def cuGraphLaunch(self, executable: int, stream: int) -> tuple[Result]:  # noqa: N802
+        code = self._note("cuGraphLaunch", executable)
+        if not code:
+            self._queues[stream].extend(self.alive["executable", executable])
+        return (code,)
+
+
+Network = Callable[[Mapping[str, Array]], Mapping[str, Array]]
+
+
+class FakeTensorRt:
+    """A library with one engine, which computes `network`. `rtx`: with what TensorRT-RTX has; `capturable`: what it says of itself."""
+
+    __version__ = "11.4"
+    TensorIOMode = SimpleNamespace(INPUT="input", OUTPUT="output")
+    Severity = SimpleNamespace(ERROR=1, INTERNAL_ERROR=0)
+
+    class ILogger:
+        Severity = SimpleNamespace(ERROR=1, INTERNAL_ERROR=0)
+
+    def __init__(
+        self,
+        driver: FakeDriver,
+        inputs: Sequence[TensorSpec],
+        outputs: Sequence[TensorSpec],
+        network: Network,
+        *,
+        rtx: bool = False,
+        capturable: bool = True,
+    ) -> None:
+        self.driver, self.inputs, self.outputs, self.network, self.capturable = driver, inputs, outputs, network, capturable
+        self.contexts: list[FakeContext] = []
+        self.caches: list[bytes] = []
+        self.refuse_shapes = False
+        self.rtx = rtx
+        self.ExecutionContextAllocationStrategy = SimpleNamespace(USER_MANAGED="ours")
+        if rtx:
+            self.CudaGraphStrategy = SimpleNamespace(DISABLED="disabled", WHOLE_GRAPH_CAPTURE="whole")
+            self.DynamicShapesKernelSpecializationStrategy = SimpleNamespace(EAGER="eager")
+
+    def Runtime(self, logger: Any) -> Any:  # noqa: N802 - TensorRT's name
+        def deserialise(content: bytes) -> Any:
+            if content != b"engine":
+                logger.log(1, "the engine is broken.")
+                return None
+            return FakeEngine(self)
+
+        return SimpleNamespace(deserialize_cuda_engine=deserialise)
+
+    @staticmethod
+    def nptype(dtype: Any) -> Any:
+        return dtype
+
+
+class FakeEngine:
+    def __init__(self, library: FakeTensorRt) -> None:
+        self._library = library
+        self._specs = {spec.name: spec for spec in (*library.inputs, *library.outputs)}
+        self.num_io_tensors = len(self._specs)
+        if library.rtx:
+            self.create_runtime_config = self._config
+
+    def _config(self) -> Any:
+        def serialise() -> bytes:
+            return b"compiled"
+
+        def cache() -> Any:
+            return SimpleNamespace(deserialize=self._library.caches.append, serialize=serialise)
+
+        return SimpleNamespace(
+            set_execution_context_allocation_strategy=lambda strategy: None,
+            cuda_graph_strategy=None,
+            dynamic_shapes_kernel_specialization_strategy=None,
+            create_runtime_cache=cache,
+            set_runtime_cache=lambda given: True,
+        )
+
+    def get_tensor_name(self, index: int) -> str:
+        return list(self._specs)[index]
+
+    def get_tensor_shape(self, name: str) -> tuple[int, ...]:
+        return self._specs[name].shape
+
+    def get_tensor_dtype(self, name: str) -> Any:
+        return self._specs[name].dtype
+
+    def get_tensor_mode(self, name: str) -> str:
+        return "input" if name in [spec.name for spec in self._library.inputs] else "output"
+
+    def get_tensor_profile_shape(self, name: str, profile: int) -> list[tuple[int, ...]]:
+        return [(2, 2, 3), (4, 6, 3), (64, 64, 3)]
+
+    def create_execution_context(self, strategy_or_config: Any = None) -> Any:
+        context = FakeContext(self._library, self._specs, strategy_or_config)
+        self._library.contexts.append(context)
+        return context
+
+
+class FakeContext:
+    def __init__(self, library: FakeTensorRt, specs: Mapping[str, TensorSpec], config: Any) -> None:
+        self._library, self._specs, self.config = library, specs, config
+        given = [spec.name for spec in library.outputs]
+        self._shapes = {name: (1, *spec.shape[1:]) if name in given and spec.shape else spec.shape for name, spec in specs.items()}
+        self._addresses: dict[str, int] = {}
+        self.scratch: tuple[int, int] | None = None
+        self.fail = False
+        if library.rtx:
+            self.is_stream_capturable = lambda stream: library.capturable
+
+    def set_tensor_address(self, name: str, address: int) -> bool:
+        self._addresses[name] = address
+        return True
+
+    def set_input_shape(self, name: str, shape: tuple[int, ...]) -> bool:
+        self._shapes[name] = shape
+        return not self._library.refuse_shapes
+
+    def update_device_memory_size_for_shapes(self) -> int:
+        return sum(int(np.prod(shape)) for shape in self._shapes.values())
+
+    def set_device_memory(self, address: int, size: int) -> None:
+        self.scratch = (address, size)
+
+    def execute_async_v3(self, stream: int) -> bool:
+        if self.fail:
+            return False
+        assert self.scratch is not None and self.scratch[1] >= self.update_device_memory_size_for_shapes()
+        addresses, shapes, library = dict(self._addresses), dict(self._shapes), self._library
+        missing = set(self._specs) - set(addresses)
+        assert not missing, f"no address for {missing}"
+        captured_by_library = library.rtx and self.config.cuda_graph_strategy == "whole"
+        assert library.capturable or captured_by_library or stream not in library.driver._capturing, "cannot be captured"
+
+        def execute() -> None:
+            library.driver._note("execute", None)
+            feeds = {spec.name: _at(addresses[spec.name], shapes[spec.name], spec.dtype) for spec in library.inputs}
+            for name, value in library.network(feeds).items():
+                np.copyto(_at(addresses[name], shapes[name], self._specs[name].dtype), value)
+
+        library.driver.put(stream, execute)
+        return True
+
+
+def _at(address: int, shape: tuple[int, ...], dtype: Any) -> Array:
+    """A view of memory, whoever owns it."""
+    kind, count = np.dtype(dtype), int(np.prod(shape))
+    buffer = (ctypes.c_uint8 * (count * kind.itemsize)).from_address(address)
+    return np.frombuffer(buffer, kind).reshape(shape)
+
+
