@@ -84,7 +84,7 @@ class TensorRtFrames:
     """A `FrameSession` on an engine with an open input `frame`.
 
     Two frames have room on the device: the next one is uploaded, by a stream of its own, while the present one is worked on. Each has a
-    graph of its own, which holds the small inputs' upload, the execution and the outputs' download. Another size makes new buffers and graphs.
+    graph of its own: the small inputs' upload, the execution, the outputs' download. Another size makes new buffers and new graphs.
     """
 
     def __init__(

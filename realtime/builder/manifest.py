@@ -10,15 +10,17 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from realtime.builder.machine import processor
+from realtime.builder.machine import Gpu, processor
 from realtime.errors import BackendError
 
 FORMAT = 1
+GPU_TARGETS = ("tensorrt", "tensorrt-rtx")
+"""Targets whose engines are for a GPU, in the order of preference: those leave the processor to the rest of the program."""
 PARTIAL = ".partial-"
 """Begins the names of what is being made."""
 
@@ -120,19 +122,65 @@ def problem(entry: Entry, folder: Path, onnx_sha256: str, version: str | None, d
     return ""
 
 
-def find(folder: Path, model: str, onnx: Path, versions: Mapping[str, str]) -> Entry | None:
-    """The fastest engine for a processor that was chosen for one of the targets in `versions` (target -> version of its library here).
+def find(
+    folder: Path, model: str, onnx: Path, versions: Mapping[str, str], gpu: Gpu | None = None, refused: Callable[[str], None] | None = None
+) -> Entry | None:
+    """The best engine that was chosen for one of the targets in `versions` (target -> version of its library here), and fits.
 
-    None when none was built. Raises BackendError, one sentence with the command that rebuilds, when one was and does not fit any more.
+    The GPU's come first, in the order of GPU_TARGETS, then the processor's, the fastest first. None when none was built. One that does not
+    fit any more is told to `refused` in a sentence with the command that rebuilds, and the next is looked at; without `refused` it is
+    raised as BackendError, as is a manifest that makes no sense.
     """
     rows = [entry for entry in read(folder, model) if entry.chosen and entry.target in versions]
-    if not rows:
-        return None
-    entry = min(rows, key=lambda row: row.ms)
-    wrong = problem(entry, folder, sha256_of(onnx), versions[entry.target], {"processor": processor()})
-    if wrong:
-        raise BackendError(f"The engine {entry.file} {wrong}: run `{rebuild_command(model)}`.")
-    return entry
+    for entry in sorted(rows, key=_preference):
+        wrong = problem(entry, folder, sha256_of(onnx), versions[entry.target], _device(entry)) or gpu_problem(entry, gpu)
+        if not wrong:
+            return entry
+        sentence = f"The engine {entry.file} {wrong}: run `{rebuild_command(model)}`."
+        if refused is None:
+            raise BackendError(sentence)
+        refused(sentence)
+    return None
+
+
+def pending(folder: Path, model: str, onnx: Path, versions: Mapping[str, str], gpu: Gpu | None) -> list[Entry]:
+    """Engines that were built where their device was absent, and that can be judged here; of targets for which none is chosen yet."""
+    entries = read(folder, model)
+    settled = {entry.target for entry in entries if entry.chosen}
+    waiting = [entry for entry in entries if entry.gate.get("verdict") == "pending" and entry.target in versions]
+    fit = [entry for entry in waiting if entry.target not in settled and not gpu_problem(entry, gpu)]
+    return [entry for entry in fit if not problem(entry, folder, sha256_of(onnx), versions[entry.target], {})]
+
+
+def gpu_problem(entry: Entry, gpu: Gpu | None) -> str:
+    """What keeps an engine of a GPU from being used on this one, as half a sentence; empty when nothing does, and for others.
+
+    An engine that was built without a GPU names no driver, and fits every one that its library runs with.
+    """
+    if entry.target not in GPU_TARGETS:
+        return ""
+    if gpu is None:
+        return "is for a GPU and there is none"
+    capabilities = entry.device.get("compute_capabilities", [])
+    if gpu.sm not in capabilities:
+        named = ", ".join(str(number) for number in capabilities)
+        return f"was built for compute capability {named} and this GPU has {gpu.sm}"
+    driver = entry.device.get("driver")
+    if driver is not None and driver != gpu.driver:
+        return f"was built with a driver for CUDA {_cuda(driver)} and this one is for {_cuda(gpu.driver)}"
+    return ""
+
+
+def _cuda(driver: int) -> str:
+    return f"{driver // 1000}.{driver % 1000 // 10}"
+
+
+def _device(entry: Entry) -> Mapping[str, Any]:
+    return {} if entry.target in GPU_TARGETS else {"processor": processor()}
+
+
+def _preference(entry: Entry) -> tuple[int, float]:
+    return (GPU_TARGETS.index(entry.target), 0.0) if entry.target in GPU_TARGETS else (len(GPU_TARGETS), entry.ms)
 
 
 def sha256_of(path: Path) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from realtime.builder import manifest
-from realtime.builder.machine import processor
+from realtime.builder.machine import Gpu, processor
 from realtime.builder.manifest import Entry
 from realtime.errors import BackendError
 
@@ -102,3 +103,61 @@ def test_writing_removes_engines_that_are_no_longer_named(tmp_path: Path, onnx: 
     manifest.write(tmp_path, "m", [kept])
     assert not (tmp_path / old.file).exists()
     assert (tmp_path / kept.file).exists() and other.exists()
+
+
+class TestOnGpus:
+    """Engines for a GPU: which is taken, and each reason to refuse one."""
+
+    GPU = Gpu(89, 12040)
+    BOTH: ClassVar = {"tensorrt": "11.4", "tensorrt-rtx": "1.7", "openvino": "1.0"}
+
+    def _gpu_entry(self, folder: Path, onnx: Path, target: str = "tensorrt", **changes: Any) -> Entry:
+        device = {"compute_capabilities": [86, 89], "driver": None}
+        file = f"m.{target}.fp16.01234567.engine"
+        return _entry(folder, onnx, **{"target": target, "version": self.BOTH[target], "device": device, "file": file, **changes})
+
+    def test_come_before_faster_ones_of_the_processor_in_their_order(self, tmp_path: Path, onnx: Path) -> None:
+        one, two = self._gpu_entry(tmp_path, onnx, gate={"ms": 3.0}), self._gpu_entry(tmp_path, onnx, "tensorrt-rtx", gate={"ms": 1.0})
+        cpu = _entry(tmp_path, onnx, gate={"ms": 0.5})
+        manifest.write(tmp_path, "m", [cpu, two, one])
+        assert manifest.find(tmp_path, "m", onnx, self.BOTH, self.GPU) == one
+        assert manifest.find(tmp_path, "m", onnx, {"tensorrt-rtx": "1.7", "openvino": "1.0"}, self.GPU) == two
+
+    @pytest.mark.parametrize(
+        ("gpu", "changes", "words"),
+        [
+            (Gpu(75, 12040), {}, "was built for compute capability 86, 89 and this GPU has 75"),
+            (GPU, {"device": {"compute_capabilities": [89], "driver": 12020}}, r"was built with a driver for CUDA 12\.2 and this one is for 12\.4"),
+            (GPU, {"version": "11.3"}, r"was built with openvino 11\.3 and this is 11\.4"),
+            (None, {}, "is for a GPU and there is none"),
+        ],
+    )
+    def test_refused_ones_are_told_and_the_next_is_taken(
+        self, gpu: Gpu | None, changes: dict[str, Any], words: str, tmp_path: Path, onnx: Path
+    ) -> None:
+        cpu = _entry(tmp_path, onnx)
+        manifest.write(tmp_path, "m", [self._gpu_entry(tmp_path, onnx, **changes), cpu])
+        said: list[str] = []
+        assert manifest.find(tmp_path, "m", onnx, self.BOTH, gpu, said.append) == cpu
+        assert len(said) == 1
+        assert re.fullmatch(rf"The engine m\.tensorrt\.fp16\S+ {words}: run `python build_engines\.py --models m`\.", said[0])
+        with pytest.raises(BackendError, match=words):
+            manifest.find(tmp_path, "m", onnx, self.BOTH, gpu)
+
+    def test_the_same_driver_fits(self, tmp_path: Path, onnx: Path) -> None:
+        entry = self._gpu_entry(tmp_path, onnx, device={"compute_capabilities": [89], "driver": 12040})
+        manifest.write(tmp_path, "m", [entry])
+        assert manifest.find(tmp_path, "m", onnx, self.BOTH, self.GPU) == entry
+
+    def test_those_that_wait_for_a_gpu(self, tmp_path: Path, onnx: Path) -> None:
+        waiting = {"chosen": False, "gate": {"verdict": "pending", "ms": None}}
+        one, two = (self._gpu_entry(tmp_path, onnx, target, **waiting) for target in ("tensorrt", "tensorrt-rtx"))
+        other = dataclasses.replace(two, target="tensorrt-rtx", precision="fp32", chosen=True, gate={"verdict": "passed", "ms": 1.0})
+        manifest.write(tmp_path, "m", [one, two])
+        assert manifest.find(tmp_path, "m", onnx, self.BOTH, self.GPU) is None
+        assert manifest.pending(tmp_path, "m", onnx, self.BOTH, self.GPU) == [one, two]
+        assert manifest.pending(tmp_path, "m", onnx, {"openvino": "1.0"}, self.GPU) == []
+        assert manifest.pending(tmp_path, "m", onnx, self.BOTH, Gpu(75, 12040)) == []
+        assert manifest.pending(tmp_path, "m", onnx, self.BOTH, None) == []
+        manifest.write(tmp_path, "m", [one, two, other])
+        assert manifest.pending(tmp_path, "m", onnx, self.BOTH, self.GPU) == [one], "for the other library one has been chosen"
