@@ -12,9 +12,11 @@ import onnx
 
 from realtime.backends.base import Session
 from realtime.backends.select import open_session
+from realtime.models.base import Crop
 from realtime.models.swappers.exact import Exact
 from realtime.models.swappers.select import Surroundings
 from realtime.types import Array, Box, Detection, Face, Floats, Image, Landmarks, Patch, SourcePhoto
+from realtime.vision.align import ARCFACE_128, align
 from realtime.vision.blend import paste
 from tests.twins.recognisers import arcface_twin, converter_twin
 
@@ -32,6 +34,12 @@ def picture(name: str) -> tuple[Image, Floats]:
 def face(points: Floats) -> Face:
     low, high = points[:, :2].min(0), points[:, :2].max(0)
     return Face(Landmarks(points, 1.0), Box(*map(float, low), *map(float, high)), 1)
+
+
+def crop(image: Image, seen: Face, size: int = 128) -> Crop:
+    """The face on ArcFace's template, as a swap network is given it, not swapped and shown everywhere."""
+    before, transform = align(image, five(seen.landmarks.points), ARCFACE_128 * np.float32(size / 128), size)
+    return Crop(image, seen, transform, before, before.copy(), np.full((size, size), 255, np.uint8))
 
 
 def photo(name: str) -> SourcePhoto:
