@@ -13,7 +13,7 @@ from pathlib import Path
 from benchmarks import harness
 from realtime.errors import RealtimeError
 
-HELPERS = {"harness", "judge", "sheets"}
+HELPERS = {"endings", "faults", "harness", "judge", "sheets"}
 
 
 def names() -> list[str]:

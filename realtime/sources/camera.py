@@ -30,8 +30,8 @@ _FIRST_FRAME = 6.0
 """Seconds a camera may take to its first frame; some need three to set their exposure."""
 _GONE_AFTER = 1.0
 _GONE_GRABS = 10
-_BACK_OFF = (0.25, 2.0)
-"""Seconds between attempts to reopen a camera that vanished: the first, and the longest."""
+_BACK_OFF = (0.25, 1.0)
+"""Seconds between attempts to reopen a camera that vanished: the first, and the longest, for which a meeting may have to wait."""
 _JOIN = 1.5
 
 

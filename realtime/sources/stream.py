@@ -25,7 +25,7 @@ from realtime.types import Frame, Image
 
 log = logging.getLogger(__name__)
 
-_BACK_OFF = (0.25, 2.0)
+_BACK_OFF = (0.25, 1.0)
 """Seconds between attempts to reconnect: the first, and the longest."""
 _LONGEST_PACE = 1.0
 _JOIN = 0.5

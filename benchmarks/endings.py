@@ -1,0 +1,92 @@
+"""Runs of the program in processes of their own that are ended by a signal, or whose disk is full, and what they leave behind."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import av
+
+from realtime import app
+
+LAST_MOMENT = 8.0
+"""Seconds after the start within which the signal comes: start-up, the first frames and steady running are all hit."""
+FULL_AT = 400_000
+"""Bytes that the recording may have in the run with a full disk."""
+_CONTINUE = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How one process ended."""
+
+    moment: float
+    """Seconds after its start at which the signal was sent."""
+    seconds: float
+    """From the signal to the end of the process."""
+    status: int
+    told: bool
+    """Whether nothing but sentences was written: no traceback."""
+    playable: bool
+    """The recording can be played, or there is none because no frame had come."""
+    left: tuple[str, ...]
+    """Files that should not be there."""
+
+
+def by_signal(seed: int) -> Ending:
+    """Start a recording run and end it by SIGINT or SIGTERM at a random moment."""
+    rng = random.Random(seed)
+    moment, number = rng.uniform(0.3, LAST_MOMENT), (signal.SIGINT, signal.SIGTERM)[seed % 2]
+    with tempfile.TemporaryDirectory() as folder, _program(Path(folder)) as process:
+        time.sleep(moment)
+        start = time.monotonic()
+        process.send_signal(number)
+        _, told = process.communicate(timeout=_CONTINUE)
+        seconds = time.monotonic() - start
+        left = tuple(path.name for path in Path(folder).iterdir() if path.name != "out.mp4")
+        return Ending(moment, seconds, process.returncode, "Traceback" not in told, playable(Path(folder) / "out.mp4"), left)
+
+
+def by_full_disk(seconds: float = 8.0) -> Ending:
+    """A run whose recording cannot grow beyond FULL_AT bytes, for the file system says so; the other output is to go on."""
+    with tempfile.TemporaryDirectory() as folder, _program(Path(folder), "--seconds", str(seconds), limit=_limit_files) as process:
+        start = time.monotonic()
+        _, told = process.communicate(timeout=_CONTINUE + seconds)
+        lasted = time.monotonic() - start
+        parts = tuple(path for path in Path(folder).iterdir())
+        good = len(parts) == 1 and parts[0].stem.endswith(".part") and playable(parts[0], cut=True)
+        went_on = lasted > seconds and "going on without" in told
+        return Ending(0.0, lasted - seconds, process.returncode, "Traceback" not in told and went_on, good, ())
+
+
+def playable(path: Path, cut: bool = False) -> bool:
+    """Whether every frame of a recording can be decoded, or there is no recording. `cut`: it may break off after at least one frame."""
+    frames = 0
+    try:
+        with av.open(str(path)) as container:
+            for _ in container.decode(video=0):
+                frames += 1
+    except FileNotFoundError:
+        return True
+    except (OSError, av.FFmpegError):
+        return cut and frames > 0
+    return frames > 0
+
+
+def _program(folder: Path, *more: str, limit: Callable[[], None] | None = None) -> subprocess.Popen[str]:
+    source = ["--source", str(app.demo_source()), "--input", "synthetic", "--size", "640x360"]
+    command = [sys.executable, "-m", "realtime", *source, "--output", str(folder / "out.mp4"), "--output", "null", *more]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=limit)
+
+
+def _limit_files() -> None:
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FULL_AT, FULL_AT))

@@ -1,0 +1,179 @@
+"""The real pipeline for minutes on end while everything around it breaks in turn, and runs that are ended at random moments."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+import cv2
+import numpy as np
+import psutil
+
+from benchmarks import endings, harness
+from benchmarks.faults import Clock, Device, Director, Faults, Network, Opened, Outlet, every_fault
+from benchmarks.harness import Row
+from realtime import app
+from realtime.config import Settings
+from realtime.models.detectors.yunet import YuNet
+from realtime.models.landmarks.mesh import MeshLandmarker
+from realtime.models.recognisers.sface import SFace
+from realtime.models.swappers.mesh import MeshSwapper
+from realtime.pipeline.controls import Controls
+from realtime.pipeline.infer import Infer
+from realtime.pipeline.pipeline import Limits, Pipeline
+from realtime.profiles import PROFILES
+from realtime.sinks.base import Sink
+from realtime.sinks.null import NullSink
+from realtime.sources.camera import CameraSource
+from realtime.sources.cameras import CameraEntry
+from realtime.sources.synthetic import bundled_person
+from realtime.storage import engines_folder, model_store
+from realtime.tracking import Tracker
+
+SUMMARY = "the pipeline under a schedule of faults: recovery, lost frames, memory, leaks, ends by signal, full disk"
+FPS = 30.0
+MB = 1e6
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--minutes", type=float, default=10.0, metavar="N", help="length of the run with faults [10]")
+    parser.add_argument("--signals", type=int, default=8, metavar="N", help="runs that are ended by a signal; none on Windows [8]")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the schedule [1]")
+    parser.add_argument("--quiet", type=float, default=2.0, metavar="N", help="undisturbed seconds between two faults, at least [2]")
+
+
+def run(options: argparse.Namespace) -> int:
+    cv2.setNumThreads(1)
+    limits = harness.budgets("soak")
+    with ExitStack() as cleanup:
+        rows = Soak(cleanup, options).rows(limits)
+    if sys.platform != "win32":
+        rows += signal_rows([endings.by_signal(options.seed * 1000 + number) for number in range(options.signals)], limits)
+        rows += disk_rows(endings.by_full_disk(), limits)
+    settings = {name: getattr(options, name) for name in ("minutes", "signals", "seed", "quiet")}
+    return harness.finish("soak", rows, settings, options.json)
+
+
+@dataclass(slots=True)
+class Memory:
+    """Resident memory now and then, and what it grows by."""
+
+    interval: float
+    process: psutil.Process = field(default_factory=psutil.Process)
+    samples: list[tuple[float, float]] = field(default_factory=list)
+    """Seconds, MB."""
+    _next: float = 0.0
+
+    def tick(self) -> None:
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + self.interval
+            self.samples.append((now, self.process.memory_info().rss / MB))
+
+    def growth(self, warm_up: float) -> float:
+        """MB an hour by the median of all slopes between two samples (Theil 1950, Sen 1968), those of the warm-up left out."""
+        kept = np.array([sample for sample in self.samples if sample[0] >= self.samples[0][0] + warm_up])
+        if len(kept) < 8:
+            return float("nan")
+        first, second = np.triu_indices(len(kept), len(kept) // 3)  # near ones say more of noise than of growth
+        return float(np.median((kept[second, 1] - kept[first, 1]) / (kept[second, 0] - kept[first, 0]))) * 3600
+
+
+class Soak:
+    """The product's parts, with a camera, networks and a virtual camera that break to order."""
+
+    def __init__(self, cleanup: ExitStack, options: argparse.Namespace) -> None:
+        self._seconds, self._faults = 60 * options.minutes, Faults()
+        self._device = Device(bundled_person(), FPS)
+        self._outlet = Outlet(self._faults)
+        self._director = Director(every_fault(self._device, self._faults), self._outlet, options.quiet, options.seed)
+        self._memory = Memory(max(self._seconds / 300, 0.5))
+        self._pipeline = self._built(cleanup)
+
+    def _built(self, cleanup: ExitStack) -> Pipeline:
+        settings = Settings(sources=((app.demo_source(),),))
+        store = model_store()
+        store.ensure(app.needed(settings))
+        profile = PROFILES[settings.profile]
+        paths = {name: store.path(name) for name in app.needed(settings)}
+        sessions = app.open_networks(paths, settings.backend, engines_folder(), store.folder / "compiled", print)
+        opened = {name: cleanup.enter_context(session) for name, session in sessions.items()}
+        detector, mesh, sface = (Network(opened[name], self._faults) for name in (profile.detector, app.MESH, app.SFACE))
+        swapper, landmarker = MeshSwapper(), MeshLandmarker(mesh)
+        swapper.warm_up()
+        models = app.Models(YuNet(detector), YuNet(detector, thorough=True), landmarker, SFace(sface), swapper, {})
+        identities = app.fit_sources(settings, models, print)
+        controls = Controls()
+        entry = CameraEntry(0, "breaking camera", "", cv2.CAP_ANY)
+        present: Callable[[], list[CameraEntry]] = lambda: [] if self._device.fault == "unplugged" else [entry]  # noqa: E731
+        camera = CameraSource(entry, self._device.size, FPS, open_capture=lambda where, backend: Opened(self._device), cameras=present)
+        sinks: list[Sink] = [self._outlet, NullSink()]
+        return Pipeline(
+            Clock(camera, self._faults),
+            Infer(Tracker(models.detector, landmarker, models.recogniser, app.tracking(settings)), swapper, identities, controls),
+            lambda width, height: app.finisher(settings, width, height, sinks),
+            sinks,
+            controls=controls,
+            on_tick=self._tick,
+            limits=Limits(seconds=self._seconds),
+        )
+
+    def _tick(self) -> None:
+        self._director.tick()
+        self._memory.tick()
+
+    def rows(self, limits: dict[str, harness.Limit]) -> list[Row]:
+        threads, files = set(threading.enumerate()), _open_files()
+        self._pipeline.run()
+        time.sleep(0.5)  # threads that were left behind in a call may still be on their way out
+        leaked = [thread.name for thread in threading.enumerate() if thread not in threads]
+        director, tallies = self._director, self._director.tallies
+        rows = [
+            Row(name, "seconds to recover, worst", tally.slowest, "s", limits.get("recovery_seconds"), f"{tally.survived} of {tally.times}")
+            for name, tally in sorted(tallies.items())
+        ]
+        happened, survived = (sum(getattr(tally, what) for tally in tallies.values()) for what in ("times", "survived"))
+        unfinished = int(director.busy)
+        quiet = director.lost + director.passed
+        share = 100 * director.lost / max(quiet, 1)
+        all_of_them = f"of {happened}, {director.rounds} rounds"
+        warm_up = min(self._seconds / 3, 60.0)
+        return [
+            *rows,
+            Row("faults", "not survived", happened - survived - unfinished, "", limits.get("not_survived"), all_of_them),
+            Row("faults", "kinds that happened", len(tallies), "", limits.get("kinds")),
+            Row("undisturbed", "frames lost", share, "%", limits.get("lost_percent"), f"{director.lost} of {quiet}"),
+            Row("hanging network", "noticed", self._pipeline.telemetry.hangs, "", None, "times covered by the placeholder"),
+            Row("memory", "growth", self._memory.growth(warm_up), "MB/h", limits.get("growth_mb_per_hour"), f"after {warm_up:.0f} s"),
+            Row("memory", "at the end", self._memory.samples[-1][1], "MB"),
+            Row("after the run", "threads left", len(leaked), "", limits.get("threads"), " ".join(leaked)),
+            Row("after the run", "open files left", max(_open_files() - files, 0), "", limits.get("files")),
+        ]
+
+
+def _open_files() -> int:
+    process = psutil.Process()
+    return int(process.num_handles() if sys.platform == "win32" else process.num_fds())
+
+
+def signal_rows(ends: list[endings.Ending], limits: dict[str, harness.Limit]) -> list[Row]:
+    if not ends:
+        return []
+    slowest = max(ends, key=lambda end: end.seconds)
+    bad = [end for end in ends if not end.playable or end.left or end.status == 0]
+    when, why = f"of {len(ends)}; {slowest.moment:.1f} s after the start", " ".join(map(str, bad))[:80]
+    return [
+        Row("signal", "seconds to end, worst", slowest.seconds, "s", limits.get("end_seconds"), when),
+        Row("signal", "recordings damaged or left in parts", len(bad), "", limits.get("bad_endings"), why),
+        Row("signal", "tracebacks", sum(not end.told for end in ends), "", limits.get("tracebacks")),
+    ]
+
+
+def disk_rows(end: endings.Ending, limits: dict[str, harness.Limit]) -> list[Row]:
+    good = end.told and end.playable and end.status == 1
+    return [Row("full disk", "went on, told, kept what there was", int(good), "", limits.get("full_disk"), f"status {end.status}")]
