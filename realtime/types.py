@@ -99,6 +99,8 @@ class Face:
     """Bounding box of the landmarks."""
     track: int
     """Changes when the tracker loses the face and takes one up again: per-face history must be dropped then."""
+    refined: Floats | None = None
+    """(5, 2) float32, as in `Detection`: the points that align crops, from a landmark network of their own; None: as the mesh has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,8 @@ class SourcePhoto:
     detection: Detection
     landmarks: Landmarks
     name: str = ""
+    refined: Floats | None = None
+    """As in `Face`."""
 
 
 @dataclass(frozen=True, slots=True)

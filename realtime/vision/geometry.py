@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from realtime.types import Array, Box, Detection, Floats, Region
+from realtime.types import Array, Box, Detection, Face, Floats, Region, SourcePhoto
 
 Transform = NDArray[np.float64]
 
@@ -132,3 +132,8 @@ def five_points(points: Floats) -> Floats:
     left, right = MOUTH_CORNERS
     flat = points[:, :2]
     return np.stack([(flat[a] + flat[b]) / 2, (flat[c] + flat[d]) / 2, flat[NOSE_TIP], flat[left], flat[right]]).astype(np.float32)
+
+
+def alignment_points(face: Face | SourcePhoto) -> Floats:
+    """The five points (5, 2) that a crop of the face is aligned by: those of its own landmark network, else the mesh's."""
+    return five_points(face.landmarks.points) if face.refined is None else face.refined

@@ -135,7 +135,7 @@ class AlignedSwapper:
         """See `Swapper.swap`. Raises ModelError when the network gives no picture at its highest precision either."""
         if self._source is None:
             raise RuntimeError("no identity is in use: call use() with a fitted identity first")
-        transform = geometry.similarity(geometry.five_points(face.landmarks.points), self._template)
+        transform = geometry.similarity(geometry.alignment_points(face), self._template)
         crop(image, transform, len(self._before), out=self._before)
         self._run()
         made = Crop(image, face, transform, self._before, self._swapped, self._mask)

@@ -62,7 +62,7 @@ class Picture:
 
     def prepare(self, photos: Sequence[SourcePhoto]) -> Floats:
         photo = _first(photos)
-        face, _ = align(photo.image, geometry.five_points(photo.landmarks.points), self._template, self._size)
+        face, _ = align(photo.image, geometry.alignment_points(photo), self._template, self._size)
         planes = face[..., ::-1].transpose(2, 0, 1)[None] / np.float32(255)
         return np.ascontiguousarray(planes * self._scale + self._shift, np.float32)
 
@@ -77,7 +77,7 @@ class Nothing:
 def mean_embedding(arcface: RawEmbedder, photos: Sequence[SourcePhoto]) -> Floats:
     """(512,) float32: the mean over all photos, as the network gives them, so that a photo it is sure of counts more."""
     _first(photos)
-    seen = [arcface.raw(photo.image, geometry.five_points(photo.landmarks.points)) for photo in photos]
+    seen = [arcface.raw(photo.image, geometry.alignment_points(photo)) for photo in photos]
     return np.asarray(np.mean(seen, axis=0), np.float32)
 
 
