@@ -95,10 +95,15 @@ class Execution:
             raise BackendError(f"{self._path.name} cannot be run: {self._reason()}.")
         return context
 
-    def profile(self, name: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The smallest and the largest shape that the engine was built for."""
-        low, _, high = self._engine.get_tensor_profile_shape(name, 0)
-        return tuple(int(size) for size in low), tuple(int(size) for size in high)
+    def profile(self, name: str) -> tuple[tuple[int, ...], ...]:
+        """The smallest, the likeliest and the largest shape that the engine was built for."""
+        return tuple(tuple(int(size) for size in shape) for shape in self._engine.get_tensor_profile_shape(name, 0))
+
+    def outputs_for(self, shapes: Mapping[str, tuple[int, ...]]) -> tuple[TensorSpec, ...]:
+        """The outputs when the open inputs have these shapes. Raises BackendError for shapes that the engine was not built for."""
+        self._shape(shapes)
+        sized = [tuple(int(size) for size in self._context.get_tensor_shape(spec.name)) for spec in self.outputs]
+        return tuple(TensorSpec(spec.name, shape, spec.dtype) for spec, shape in zip(self.outputs, sized, strict=True))
 
     def _own_scratch(self) -> Any:
         """The strategy by which we allocate what an execution needs in between: a capture may not allocate, and it counts that way."""
@@ -142,12 +147,15 @@ class Execution:
         return False
 
     def _place(self, addresses: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]]) -> None:
-        for name, shape in shapes.items():
-            if not self._context.set_input_shape(name, shape):
-                raise BackendError(f"{self._path.name} was not built for {name} {shape}: take another --size, or build it again.")
+        self._shape(shapes)
         self.bind(addresses)
         if self._own_scratch() is not None:
             self._give_scratch()
+
+    def _shape(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        for name, shape in shapes.items():
+            if not self._context.set_input_shape(name, shape):
+                raise BackendError(f"{self._path.name} was not built for {name} {shape}: take another --size, or build it again.")
 
     def bind(self, addresses: Mapping[str, int]) -> None:
         for name, address in addresses.items():

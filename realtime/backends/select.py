@@ -124,6 +124,19 @@ def device(place: Place = ANYWHERE) -> Device:
     return pycuda.PyCudaDevice(driver, place.gpu or 0, place.budget)
 
 
+def device_layer() -> tuple[str, str]:
+    """What drives GPUs here, with its version, and a note on what it lacks. Raises BackendError when nothing does."""
+    from realtime.backends import cuda, pycuda
+
+    try:
+        return f"cuda-bindings {cuda.version()}", ""
+    except UnavailableError as error:
+        try:
+            return f"PyCUDA {pycuda.version()}", pycuda.NO_GRAPHS
+        except BackendError:
+            raise error from None
+
+
 @dataclass(frozen=True, slots=True)
 class BackendStatus:
     name: str
@@ -189,17 +202,12 @@ def _engines_only(name: str) -> Opener:
 
 def _engines_status(name: str) -> Callable[[], tuple[str, str]]:
     def status() -> tuple[str, str]:
-        from realtime.backends import cuda, engine, pycuda
+        from realtime.backends import engine
 
         _gpu()
         version = str(engine.load(name).__version__)
-        try:
-            return f"{version} with cuda-bindings {cuda.version()}", ""
-        except UnavailableError as error:
-            try:
-                return f"{version} with PyCUDA {pycuda.version()}", pycuda.NO_GRAPHS
-            except BackendError:
-                raise error from None
+        layer, note = device_layer()
+        return f"{version} with {layer}", note
 
     return status
 

@@ -24,7 +24,7 @@ FRAME = "frame"
 
 
 class TensorRtSession(BoundSession):
-    """An engine with fixed sizes; an open batch is one. Inputs and outputs are page-locked, and gone with `close`.
+    """An engine at fixed sizes; open ones are the likeliest of its profile. Inputs and outputs are page-locked, and gone with `close`.
 
     `device` is the session's own and closed with it. `cache`: a folder for what TensorRT-RTX compiles at run time.
     """
@@ -38,10 +38,10 @@ class TensorRtSession(BoundSession):
             self._device = device
             self._execution = Execution(trt, path, device, graphs=graphs, cache=cache and cache / f"{path.name}.cache")
             undo.callback(self._execution.close)
-            opened = {spec.name: _single(spec) for spec in self._execution.inputs if -1 in spec.shape}
+            opened = {spec.name: self._execution.profile(spec.name)[1] for spec in self._execution.inputs if -1 in spec.shape}
+            inputs = [TensorSpec(spec.name, opened.get(spec.name, spec.shape), spec.dtype) for spec in self._execution.inputs]
             self._stream = device.stream()
-            self._taken = Block(device, [_sized(spec, opened) for spec in self._execution.inputs], "inputs")
-            self._given = Block(device, [_sized(spec, {}) for spec in self._execution.outputs], "outputs")
+            self._taken, self._given = Block(device, inputs, "inputs"), Block(device, self._execution.outputs_for(opened), "outputs")
             specs = SessionSpecs(self._taken.specs, self._given.specs)
             super().__init__(f"{backend} {device.name} {label}".strip(), specs, self._taken.arrays, self._given.arrays)
             ours = self._execution.prepare(self._stream, {**self._taken.addresses, **self._given.addresses}, opened)
@@ -97,13 +97,14 @@ class TensorRtFrames:
             self._execution = Execution(trt, path, device, graphs=graphs, cache=cache and cache / f"{path.name}.cache")
             undo.callback(self._execution.close)
             self.backend = f"{backend} {device.name} {label}".strip()
-            small = [_sized(spec, {}) for spec in self._execution.inputs if spec.name != FRAME]
+            small = [spec for spec in self._execution.inputs if spec.name != FRAME]
             if len(small) == len(self._execution.inputs):
                 raise BackendError(f"{path.name} takes no whole frames: expected an input called {FRAME}.")
             self._sizes = self._execution.profile(FRAME)
+            outputs = self._execution.outputs_for({FRAME: self._sizes[1]})
             self._stream, self._copies = device.stream(), device.stream()
             self._taken = Block(device, small, "inputs")
-            self._given = Block(device, [_sized(spec, {}) for spec in self._execution.outputs], "outputs")
+            self._given = Block(device, outputs, "outputs")
             self._views = MappingProxyType(self._taken.arrays), MappingProxyType(self._given.arrays)
             self._events = [(device.event(), device.event()) for _ in range(2)]
             self._places: list[_Place] = []
@@ -121,7 +122,7 @@ class TensorRtFrames:
         return self._views[0]
 
     def takes(self, shape: tuple[int, ...]) -> bool:
-        low, high = self._sizes
+        low, _, high = self._sizes
         return len(shape) == 3 and all(least <= size <= most for least, size, most in zip(low, shape, high, strict=True))
 
     @property
@@ -208,13 +209,3 @@ class TensorRtFrames:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-
-def _single(spec: TensorSpec) -> tuple[int, ...]:
-    """The shape with an open batch of one. Raises BackendError for any other open size."""
-    if -1 in spec.shape[1:]:
-        raise BackendError(f"Input {spec.name} has an open shape {spec.shape}: export the network with fixed sizes.")
-    return (1, *spec.shape[1:])
-
-
-def _sized(spec: TensorSpec, shapes: Mapping[str, tuple[int, ...]]) -> TensorSpec:
-    return TensorSpec(spec.name, shapes.get(spec.name) or _single(spec), spec.dtype) if -1 in spec.shape else spec

@@ -285,7 +285,9 @@ class FakeEngine:
         return "input" if name in [spec.name for spec in self._library.inputs] else "output"
 
     def get_tensor_profile_shape(self, name: str, profile: int) -> list[tuple[int, ...]]:
-        return [(2, 2, 3), (4, 6, 3), (64, 64, 3)]
+        """Batches are one, frames are of 2 to 64 pixels each way."""
+        shape = self._specs[name].shape
+        return [(2, 2, 3), (4, 6, 3), (64, 64, 3)] if len(shape) == 3 else [(1, *shape[1:])] * 3
 
     def create_execution_context(self, strategy_or_config: Any = None) -> Any:
         context = FakeContext(self._library, self._specs, strategy_or_config)
@@ -311,6 +313,9 @@ class FakeContext:
     def set_input_shape(self, name: str, shape: tuple[int, ...]) -> bool:
         self._shapes[name] = shape
         return not self._library.refuse_shapes
+
+    def get_tensor_shape(self, name: str) -> tuple[int, ...]:
+        return self._shapes[name]
 
     def update_device_memory_size_for_shapes(self) -> int:
         return sum(int(np.prod(shape)) for shape in self._shapes.values())

@@ -89,6 +89,12 @@ class TestFixedSizes:
             assert session.run({"x": np.full((1, 4), 7, np.float32)})["y"][0, 0] == 15
         assert driver.alive == {} and driver.contexts == 0
 
+    def test_an_open_size_is_the_likeliest(self, driver: FakeDriver, path: Path, sums: Library) -> None:
+        sums()
+        with TensorRtSession(path, "tensorrt", CudaDevice(driver)) as session:
+            assert session.inputs["frame"].shape == (4, 6, 3)
+            assert session.run({"frame": _frame(2), "factor": np.full(1, 3, np.float32)})["total"][0] == 432
+
     def test_one_upload_one_execution_one_download_a_run(self, driver: FakeDriver, path: Path, affine: Library) -> None:
         affine()
         session = TensorRtSession(path, "tensorrt", CudaDevice(driver))
@@ -237,12 +243,6 @@ class TestRefusals:
         with pytest.raises(BackendError, match=r"net\.engine cannot be loaded: the engine is broken\.$"):
             TensorRtSession(path, "tensorrt", CudaDevice(driver))
         assert driver.alive == {} and driver.contexts == 0
-
-    def test_an_open_size_that_is_no_batch(self, driver: FakeDriver, path: Path, sums: Library) -> None:
-        sums()
-        with pytest.raises(BackendError, match=r"Input frame has an open shape"):
-            TensorRtSession(path, "tensorrt", CudaDevice(driver))
-        assert driver.alive == {}
 
     def test_no_memory(self, driver: FakeDriver, path: Path, affine: Library) -> None:
         affine()

@@ -105,6 +105,9 @@ def test_writing_removes_engines_that_are_no_longer_named(tmp_path: Path, onnx: 
     assert (tmp_path / kept.file).exists() and other.exists()
 
 
+_OLDER = {"compute_capabilities": [89], "driver": 12020}
+
+
 class TestOnGpus:
     """Engines for a GPU: which is taken, and each reason to refuse one."""
 
@@ -117,7 +120,8 @@ class TestOnGpus:
         return _entry(folder, onnx, **{"target": target, "version": self.BOTH[target], "device": device, "file": file, **changes})
 
     def test_come_before_faster_ones_of_the_processor_in_their_order(self, tmp_path: Path, onnx: Path) -> None:
-        one, two = self._gpu_entry(tmp_path, onnx, gate={"ms": 3.0}), self._gpu_entry(tmp_path, onnx, "tensorrt-rtx", gate={"ms": 1.0})
+        one = self._gpu_entry(tmp_path, onnx, gate={"ms": 3.0})
+        two = self._gpu_entry(tmp_path, onnx, "tensorrt-rtx", gate={"ms": 1.0})
         cpu = _entry(tmp_path, onnx, gate={"ms": 0.5})
         manifest.write(tmp_path, "m", [cpu, two, one])
         assert manifest.find(tmp_path, "m", onnx, self.BOTH, self.GPU) == one
@@ -127,7 +131,7 @@ class TestOnGpus:
         ("gpu", "changes", "words"),
         [
             (Gpu(75, 12040), {}, "was built for compute capability 86, 89 and this GPU has 75"),
-            (GPU, {"device": {"compute_capabilities": [89], "driver": 12020}}, r"was built with a driver for CUDA 12\.2 and this one is for 12\.4"),
+            (GPU, {"device": _OLDER}, r"was built with a driver for CUDA 12\.2 and this one is for 12\.4"),
             (GPU, {"version": "11.3"}, r"was built with openvino 11\.3 and this is 11\.4"),
             (None, {}, "is for a GPU and there is none"),
         ],

@@ -141,3 +141,35 @@ def test_a_library_that_builds_on_the_gpu_uses_it(monkeypatch: pytest.MonkeyPatc
 def test_a_library_that_builds_on_the_gpu_says_that_there_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with pytest.raises(BackendError, match="builds on the GPU itself and there is none here"):
         _build(monkeypatch, _Library(ahead=False, typed_flag=True, timing=True), None, tmp_path / "a.onnx")
+
+
+def test_whether_engines_run_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = tensorrt.make("tensorrt")
+    monkeypatch.setattr(tensorrt, "gpu", lambda: None)
+    assert there.device_problem() == "no GPU"
+    monkeypatch.setattr(tensorrt, "gpu", lambda: Gpu(89, 12040))
+    monkeypatch.setattr(tensorrt, "device_layer", lambda: ("cuda-bindings 13", ""))
+    assert there.device_problem() == ""
+
+    def missing() -> Any:
+        raise BackendError("cuda-bindings cannot be loaded: install it.")
+
+    monkeypatch.setattr(tensorrt, "device_layer", missing)
+    assert there.device_problem() == "cuda-bindings cannot be loaded: install it"
+
+
+@real
+def test_engines_take_the_memory_that_they_are_given(twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A CUDA graph may not allocate: TensorRT-RTX has a flag for that, which every engine here must be built with."""
+    import tensorrt_rtx
+
+    real_config = tensorrt_rtx.Builder.create_builder_config
+    configs: list[Any] = []
+
+    def kept(builder: Any) -> Any:
+        configs.append(real_config(builder))
+        return configs[-1]
+
+    monkeypatch.setattr(tensorrt_rtx.Builder, "create_builder_config", kept)
+    tensorrt.make("tensorrt_rtx").build(twin, "fp32", tmp_path / "a.engine", (86,), {})
+    assert configs[0].get_flag(tensorrt_rtx.BuilderFlag.REQUIRE_USER_ALLOCATION)

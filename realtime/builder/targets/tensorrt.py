@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from realtime.backends.select import device_layer
 from realtime.builder.machine import Gpu, gpu
 from realtime.builder.targets.base import Built
 from realtime.builder.wrap import Shapes
@@ -29,7 +30,13 @@ class TensorRtTarget:
         return str(self._load().__version__)
 
     def device_problem(self) -> str:
-        return "this version runs no TensorRT engines yet" if gpu() else "no GPU"
+        if gpu() is None:
+            return "no GPU"
+        try:
+            device_layer()
+        except BackendError as error:
+            return str(error).rstrip(".")
+        return ""
 
     def needs(self, precision: str) -> str:
         return precision
@@ -44,6 +51,7 @@ class TensorRtTarget:
         network = builder.create_network(_flags(trt))
         _parse(trt, network, logger, source)
         config = builder.create_builder_config()
+        _make_capturable(trt, config)
         profile = _profile(builder, network, shapes)
         if profile is not None:
             config.add_optimization_profile(profile)
@@ -117,6 +125,13 @@ def _profile(builder: Any, network: Any, shapes: Shapes) -> Any:
         single = tuple(1 if size == -1 else size for size in port.shape)
         profile.set_shape(port.name, *shapes.get(port.name, (single, single, single)))
     return profile
+
+
+def _make_capturable(trt: Any, config: Any) -> None:
+    """Where the library would otherwise allocate while it runs, let it use what it is given: a CUDA graph may not allocate."""
+    flag = getattr(getattr(trt, "BuilderFlag", None), "REQUIRE_USER_ALLOCATION", None)
+    if flag is not None:
+        config.set_flag(flag)
 
 
 def _aim(trt: Any, config: Any, sm: Sequence[int], device: Gpu | None) -> list[int]:
