@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -17,16 +17,16 @@ from typing import Any, cast
 import cv2
 
 from realtime.backends.base import Session
-from realtime.backends.select import AUTO, describe, open_engine, open_session
-from realtime.builder import manifest
 from realtime.config import Settings
-from realtime.errors import BackendError, RealtimeError, SinkError
+from realtime.errors import RealtimeError, SinkError
 from realtime.models.base import Detector, Identity, Landmarker, Recogniser, Swapper
 from realtime.models.detectors.yunet import YuNet
 from realtime.models.landmarks.mesh import MeshLandmarker
 from realtime.models.recognisers.sface import SFace
 from realtime.models.store import ModelStore, Progress
 from realtime.models.swappers.mesh import MeshSwapper
+from realtime.models.swappers.select import SwapOptions
+from realtime.opening import Opener, open_swap_network
 from realtime.photos import load_source
 from realtime.pipeline.controls import Controls
 from realtime.pipeline.finish import Finisher, OnLost
@@ -88,25 +88,23 @@ def needed(settings: Settings) -> tuple[str, ...]:
 def load_models(settings: Settings, models: ModelStore, cleanup: ExitStack, notify: Notify = log.warning) -> Models:
     """Open every network on its backend; `cleanup` closes them. The models must be in the store."""
     profile = PROFILES[settings.profile]
+    opener = Opener(settings.backend, models, engines_folder(), cleanup, notify)
 
     def open_all() -> dict[str, Session]:
-        paths = {name: models.path(name) for name in needed(settings)}
-        sessions = open_networks(paths, settings.backend, engines_folder(), models.folder / "compiled", notify)
-        return {name: cleanup.enter_context(session) for name, session in sessions.items()}
+        return opener.open({name: models.path(name) for name in needed(settings)})
 
     # Networks load without the interpreter's lock, on a core that would be idle. They have the extra thread because they are done within
     # a second: compiling our own code, the first time ever, takes many, during which Ctrl-C reaches the main thread only.
     with ThreadPoolExecutor(1, "networks") as extra:
         opening = extra.submit(open_all)
-        swapper = MeshSwapper()
-        swapper.warm_up()
+        swapper, swapped_by = _swapper(settings, opener)
         LandmarkFilter.warm_up()
         sessions = opening.result()
     detector, mesh, recogniser = sessions[profile.detector], sessions[MESH], sessions.get(SFACE)
     roles = {
         "detector": {"model": profile.detector, "backend": detector.backend},
         "landmarker": {"model": MESH, "backend": mesh.backend},
-        "swapper": {"model": swapper.name, "backend": "cpu"},
+        "swapper": {"model": swapper.name, "backend": swapped_by},
     }
     if recogniser is not None:
         roles["recogniser"] = {"model": SFACE, "backend": recogniser.backend}
@@ -115,36 +113,27 @@ def load_models(settings: Settings, models: ModelStore, cleanup: ExitStack, noti
     return Models(yunet, patient, MeshLandmarker(mesh), SFace(recogniser) if recogniser else None, swapper, roles)
 
 
-def open_networks(paths: Mapping[str, Path], backend: str, engines: Path, cache: Path, notify: Notify) -> dict[str, Session]:
-    """Each network by the engine that was built for this machine, else by its file as it is.
-
-    Engines that do not fit any more are told once, in one sentence.
-    """
-    sessions: dict[str, Session] = {}
-    refused: dict[str, str] = {}
-    for name, path in paths.items():
-        try:
-            engine = _open_engine(name, path, backend, engines)
-        except BackendError as error:
-            engine, refused[name] = None, str(error)
-        sessions[name] = engine or open_session(path, backend, cache=cache)
-    if refused:
-        others = f" The same goes for {', '.join(list(refused)[1:])}." if len(refused) > 1 else ""
-        notify(f"not using a built engine: {next(iter(refused.values()))}{others}")
-    return sessions
+def _swapper(settings: Settings, opener: Opener) -> tuple[Swapper, str]:
+    """The swapper that was asked for, ready for its first frame, and what it runs on."""
+    if settings.swapper == MESH:
+        mesh = MeshSwapper()
+        mesh.warm_up()
+        return mesh, "cpu"
+    swapper = open_swap_network(settings.swapper, swap_options(settings), opener)
+    return swapper, swapper.backend
 
 
-def _open_engine(name: str, path: Path, backend: str, engines: Path) -> Session | None:
-    """None when none was built. Raises BackendError when one was and cannot be used."""
-    if not manifest.path_of(engines, name).is_file():
-        return None
-    usable = {each.name: each.version for each in describe() if each.usable and backend in (AUTO, each.name)}
-    entry = manifest.find(engines, name, path, usable)
-    return None if entry is None else open_engine(engines / entry.file, entry.target, entry.precision, entry.arithmetic)
+def swap_options(settings: Settings) -> SwapOptions:
+    return SwapOptions(settings.swap_contract, settings.swap_size, settings.morph, settings.swap_layers)
 
 
 def fit_sources(settings: Settings, models: Models, notify: Notify) -> list[Identity]:
-    """Read and fit each person's photos, in the order of the digit keys. Raises UsageError when a photo cannot be used."""
+    """Read and fit each person's photos, in the order of the digit keys; whom a DFM file shows needs none.
+
+    Raises UsageError when a photo cannot be used.
+    """
+    if not settings.sources:
+        return [models.swapper.fit([])]
     identities = []
     for paths in settings.sources:
         photos, notes = load_source(paths, models.photo_detector, models.landmarker)

@@ -14,10 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from realtime.errors import UsageError
+from realtime.models.swappers.choice import holds_person, parse_layers, parse_swapper
 
 PROFILES = ("fast", "quality", "light")
 ON_LOST = ("hide", "freeze", "pass")
 CORNERS = ("top-left", "top-right", "bottom-left", "bottom-right")
+SWAP_CONTRACTS = (
+    "inswapper", "hyperswap", "ghost", "simswap", "simswap_512", "hififace", "uniface", "blendswap", "dfm", "latent"
+)  # fmt: skip
 BACKENDS = ("auto", "openvino", "onnxruntime")
 LOG_LEVELS = ("debug", "info", "warning", "error")
 SIZES = {"360p": (640, 360), "480p": (640, 480), "540p": (960, 540), "720p": (1280, 720), "1080p": (1920, 1080), "1440p": (2560, 1440)}
@@ -39,6 +43,16 @@ class Settings:
     rotate: int = 0
     """Degrees clockwise: 0, 90, 180 or 270."""
     profile: str = "fast"
+    swapper: str = "mesh"
+    """"mesh", a swap network of the catalogue, or the file of one."""
+    swap_contract: str | None = None
+    """How the network of a file wants its pictures; None: recognised."""
+    swap_size: int | None = None
+    """Side in pixels of the face that a swap network draws; None: what it was made for."""
+    morph: float = 0.75
+    """0..1: how far a DFM file that can do so goes towards its person."""
+    swap_layers: tuple[int, ...] = (4, 5, 6, 7)
+    """Layers of a latent swap network that the source decides."""
     on_lost: str = "hide"
     min_face: float = 40.0
     """Pixels: a face less wide than this is treated as absent."""
@@ -149,6 +163,15 @@ def _number(low: float, high: float) -> Callable[[Any], float]:
     return parse
 
 
+def _whole(low: int, high: int) -> Callable[[Any], int]:
+    def parse(value: Any) -> int:
+        if isinstance(value, (bool, float)) or not low <= int(value) <= high:
+            raise ValueError
+        return int(value)
+
+    return parse
+
+
 def _count(value: Any) -> int:
     if isinstance(value, (bool, float)) or int(value) < 1:
         raise ValueError
@@ -225,6 +248,16 @@ OPTIONS: tuple[Option, ...] = (
            "one of 0, 90, 180, 270", _degrees),
     Option("profile", "profile", _SWAP, "NAME", "fast, quality (finds smaller faces) or light (least memory)",
            _one_of(PROFILES), _choice(*PROFILES), PROFILES),
+    Option("swapper", "swapper", _SWAP, "NAME|FILE", "mesh, a swap network by its name, or a .onnx or .dfm file",
+           "a swapper", parse_swapper),
+    Option("swap-contract", "swap_contract", _SWAP, "NAME", "which kind of swap network a .onnx file is, where that cannot be told",
+           _one_of(SWAP_CONTRACTS), _choice(*SWAP_CONTRACTS), SWAP_CONTRACTS, shown_default="recognised"),
+    Option("swap-size", "swap_size", _SWAP, "PX", "side of the swapped face, some times the network's own",
+           "a whole number from 64 to 1024", _whole(64, 1024), shown_default="the network's own"),
+    Option("morph", "morph", _SWAP, "N", "how far a .dfm file goes towards its person, 0 to 1",
+           "a number from 0 to 1", _number(0, 1)),
+    Option("swap-layers", "swap_layers", _SWAP, "LAYERS", "layers of a latent swap network that the source decides",
+           "layers such as 4-7 or 4-7,10, from 0 to 17", parse_layers, shown_default="4-7"),
     Option("on-lost", "on_lost", _SWAP, "WHAT", "when the face is not found: hide it, freeze, or pass it unswapped",
            _one_of(ON_LOST), _choice(*ON_LOST), ON_LOST),
     Option("min-face", "min_face", _SWAP, "PX", "smallest face to swap, in pixels",
@@ -317,6 +350,8 @@ def load_settings(given: Mapping[str, object], config_file: Path | None = None) 
             values[option.field] = parse_value(option, given[option.name], f"--{option.name}")
         elif option.name in from_file:
             values[option.field] = parse_value(option, from_file[option.name], f"'{option.name}' in {path}")
+    if "sources" not in values and holds_person(values.get("swapper"), values.get("swap_contract")):
+        values["sources"] = ()
     if "sources" not in values:
         raise UsageError("no source photo: say whose face to show with --source me.jpg (or try `python -m realtime demo` first)")
     settings = Settings(**values)

@@ -59,3 +59,22 @@ def soft_box(size: int, fade: float) -> NDArray[np.uint8]:
     ramp = np.clip(np.minimum(numbers, numbers[::-1]) / max(fade * size, 1), 0, 1)
     smooth = ramp * ramp * (3 - 2 * ramp)
     return np.asarray(np.rint(np.outer(smooth, smooth) * 255), np.uint8)
+
+
+@compiled("void(f4[:,:,::1], u1[:,:,::1], i8[::1])")
+def write_pixels(values: Floats, image: Image, tally: Array) -> None:
+    """As `write_every` for pixels (h, w, 3) float32 of 0..1 in the image's own order of colours."""
+    height, width, _ = values.shape
+    total, absurd = np.int64(0), np.int64(0)
+    for i in range(height):
+        for j in range(width):
+            for k in range(3):
+                value = values[i, j, k] * np.float32(255)
+                if not abs(value) < np.float32(_ABSURD):
+                    absurd += 1
+                    value = np.float32(0)
+                level = np.uint8(min(max(value, np.float32(0)), np.float32(255)) + np.float32(0.5))
+                image[i, j, k] = level
+                total += level
+    tally[0] += total
+    tally[1] += absurd

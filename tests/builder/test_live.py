@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from realtime.app import open_networks
 from realtime.backends.onnxruntime import OnnxRuntimeSession
 from realtime.builder import manifest, prepare
 from realtime.builder.targets.base import target
+from realtime.opening import open_networks
 
 
 @pytest.fixture

@@ -16,7 +16,8 @@ from realtime.models.swappers.ring import PatchRing
 from realtime.types import Array, Face, Floats, Image, Patch, SourcePhoto
 from realtime.vision import geometry
 from realtime.vision.align import crop
-from realtime.vision.crops import soft_box
+from realtime.vision.blend import paste
+from realtime.vision.crops import fill_every, soft_box, write_every
 
 SMALLEST: Final = 16
 """Width and height in pixels below which a face is not swapped."""
@@ -39,6 +40,10 @@ class CropNetwork(Protocol):
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def backend(self) -> str:
+        """For reports, as of a session."""
 
     @property
     def size(self) -> int:
@@ -109,6 +114,18 @@ class AlignedSwapper:
     @property
     def name(self) -> str:
         return self._shared.network.name
+
+    @property
+    def backend(self) -> str:
+        return self._shared.network.backend
+
+    def warm_up(self) -> None:
+        """Compile or load every kernel, so that the first frame is not late: seconds the first time ever. Does not run the network."""
+        image, tally = np.zeros((2, 2, 3), np.uint8), np.zeros(2, np.int64)
+        planes, levels = np.zeros((3, 2, 2), np.float32), np.zeros(3, np.float32)
+        fill_every(image, 1, 0, 0, planes, levels, levels, True)
+        write_every(planes, levels, levels, True, image, 1, 0, 0, tally)
+        paste(image, 0, 0, image, image[..., 0].copy())
 
     def fit(self, photos: Sequence[SourcePhoto]) -> SwapIdentity:
         return SwapIdentity(photos[0].name if photos else self.name, self._shared.network.prepare(photos))

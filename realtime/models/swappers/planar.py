@@ -43,6 +43,10 @@ class PlanarNetwork:
         return self._name
 
     @property
+    def backend(self) -> str:
+        return self._session.backend
+
+    @property
     def size(self) -> int:
         return self._size
 

@@ -15,11 +15,17 @@ from realtime.models.recognisers.arcface import ArcFace
 from realtime.models.recognisers.converter import Converter
 from realtime.models.swappers.aligned import AlignedSwapper, CropNetwork
 from realtime.models.swappers.contracts import Contract, SourceKind
+from realtime.models.swappers.dfm import DfmNetwork
 from realtime.models.swappers.exact import Exact
+from realtime.models.swappers.latent import LatentNetwork
 from realtime.models.swappers.planar import PlanarNetwork
 from realtime.models.swappers.recognise import emap_of, has_half_weights, recognise
 from realtime.models.swappers.sources import Converted, Embedding, Picture, SourceInput
 
+Make = Callable[[Session], CropNetwork]
+"""Puts the network of one file around a session of it."""
+
+ENCODER = "e4e_encoder"
 ARCFACE = ("w600k_r50", "arcface_w600k_r50")
 """File names of the recogniser whose embeddings swap networks were trained with."""
 
@@ -32,6 +38,11 @@ class SwapOptions:
     """Key of CONTRACTS; None: recognised."""
     size: int | None = None
     """Side of the swapped crop: a multiple of what the network gives, by several passes; None: what it gives."""
+    morph: float = 0.75
+    """0..1: how far a DFM network that can do so goes towards its person; 0.75 is DeepFaceLive's own default."""
+    layers: tuple[int, ...] = (4, 5, 6, 7)
+    """Of a latent network: those that the source decides. Together they draw the features of a face; lower ones its pose, higher ones
+    its colours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +78,18 @@ class SwapFile:
         for name in names:
             beside = self.path.with_name(f"{name}.onnx")
             found = beside if beside.is_file() else self.around.find(name)
-            if found is not None:
+            if found is not None and found != self.path:
                 return found
         raise ModelError(f"{self.path.name} also needs {what}: put {names[0]}.onnx into the folder {self.path.parent}.")
 
 
-def open_swapper(path: Path, options: SwapOptions, around: Surroundings) -> tuple[AlignedSwapper, Session]:
-    """The swapper for a file, and the session it begins with, which the caller closes.
+def open_swapper(path: Path, options: SwapOptions, around: Surroundings) -> AlignedSwapper:
+    """The swapper for a file. The sessions that `around` opens are its owner's to close.
 
     Raises ModelError and UsageError with a sentence about what is wrong with the file or lacking.
     """
     file = SwapFile(path, options, around)
-    source = _SOURCES[file.contract.source](file)
+    make = _MAKERS.get(file.contract.name, _planar)(file)
     half = has_half_weights(file.peek)
 
     def exact() -> Session:
@@ -86,18 +97,31 @@ def open_swapper(path: Path, options: SwapOptions, around: Surroundings) -> tupl
 
     def fallback() -> CropNetwork:
         around.exact.remember(path)
-        return _network(file, exact(), source)
+        return make(exact())
 
     known = around.exact.needed(path)
     session = exact() if known else around.open_network(path)
     lower = half or not session.backend.endswith("fp32")
-    network = _network(file, session, source)
-    return AlignedSwapper(network, around.finishes, fallback if lower and not known else None), session
+    return AlignedSwapper(make(session), around.finishes, fallback if lower and not known else None)
 
 
-def _network(file: SwapFile, session: Session, source: SourceInput) -> CropNetwork:
-    passes = _passes(file.contract, file.options.size)
-    return PlanarNetwork(session, file.contract, source, passes, file.path.stem)
+def _planar(file: SwapFile) -> Make:
+    source, passes = _SOURCES[file.contract.source](file), _passes(file.contract, file.options.size)
+    return lambda session: PlanarNetwork(session, file.contract, source, passes, file.path.stem)
+
+
+def _dfm(file: SwapFile) -> Make:
+    return lambda session: DfmNetwork(session, file.options.morph, file.path.stem)
+
+
+def _latent(file: SwapFile) -> Make:
+    names = (file.path.stem.replace("generator", "encoder").replace("decoder", "encoder"), ENCODER)
+    encoder = file.around.open_network(file.companion(names, "the encoder that goes with this generator"))
+    return lambda session: LatentNetwork(encoder, session, file.options.layers, file.path.stem)
+
+
+_MAKERS: Mapping[str, Callable[[SwapFile], Make]] = MappingProxyType({"dfm": _dfm, "latent": _latent})
+"""What makes the network of a contract that is not planar."""
 
 
 def _passes(contract: Contract, size: int | None) -> int:

@@ -1,0 +1,90 @@
+"""Which contract a file keeps, told by what it takes and by its name."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+from realtime.errors import ModelError, UsageError
+from realtime.models.peek import Peek
+from realtime.models.swappers.recognise import emap_of, has_half_weights, recognise
+from tests.models.swappers import scene
+from tests.twins.recognisers import arcface_twin
+from tests.twins.swappers import TWINS, dfm_twin, emap, generator_twin, twin
+
+BY_SHAPE = {"inswapper_128": "inswapper", "simswap_unofficial_512": "simswap_512", "uniface_256": "uniface", "blendswap_256": "blendswap"}
+
+
+def _contract(path: Path, named: str | None = None) -> str:
+    return recognise(path, Peek(path), named).name
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_the_published_files_are_known_by_their_names(tmp_path: Path, name: str) -> None:
+    contract = _contract(scene.save(tmp_path, f"{name}.onnx", twin(name)))
+    assert contract == {"simswap_unofficial_512": "simswap_512"}.get(name, name.split("_")[0])
+
+
+@pytest.mark.parametrize(("name", "contract"), BY_SHAPE.items())
+def test_inputs_alone_tell_most(tmp_path: Path, name: str, contract: str) -> None:
+    assert _contract(scene.save(tmp_path, "x.onnx", twin(name))) == contract
+
+
+def test_dfm_and_generators_are_told_by_their_inputs(tmp_path: Path) -> None:
+    assert _contract(scene.save(tmp_path, "x.onnx", dfm_twin())) == "dfm"
+    assert _contract(scene.save(tmp_path, "y.onnx", generator_twin())) == "latent"
+
+
+def test_what_could_be_several_is_asked_for(tmp_path: Path) -> None:
+    path = scene.save(tmp_path, "x.onnx", twin("ghost_1_256"))
+    with pytest.raises(UsageError, match=r"x\.onnx could be any of hyperswap, ghost, simswap, hififace, .* --swap-contract"):
+        _contract(path)
+    assert _contract(path, "simswap") == "simswap"
+
+
+def test_a_name_does_not_outweigh_the_inputs(tmp_path: Path) -> None:
+    assert _contract(scene.save(tmp_path, "ghost_mine.onnx", twin("inswapper_128"))) == "inswapper"
+    with pytest.raises(ModelError, match=re.escape("no ghost network, for it takes target (1, 3, 128, 128), source (1, 512)")):
+        _contract(scene.save(tmp_path, "x.onnx", twin("inswapper_128")), "ghost")
+
+
+def test_other_networks_and_other_files_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="no swap network that this program knows"):
+        _contract(scene.save(tmp_path, "x.onnx", arcface_twin()))
+    for content in (b"", b"\x00" * 100, b"not a model at all", twin("inswapper_128").SerializeToString()[:-1000]):
+        (tmp_path / "y.onnx").write_bytes(content)
+        with pytest.raises(ModelError, match=r"y\.onnx is no ONNX model"):
+            Peek(tmp_path / "y.onnx")
+    with pytest.raises(ModelError, match="cannot be read"):
+        Peek(tmp_path / "gone.onnx")
+
+
+def test_a_peek_sees_what_loading_the_file_shows(tmp_path: Path) -> None:
+    model = twin("inswapper_128_fp16")
+    peek = Peek(scene.save(tmp_path, "x.onnx", model))
+    assert list(peek.network.graph.input) == list(model.graph.input)
+    assert list(peek.network.graph.output) == list(model.graph.output)
+    assert list(peek.weights) == [weight.name for weight in model.graph.initializer]
+    for weight in model.graph.initializer:
+        np.testing.assert_array_equal(peek.weight(weight.name), numpy_helper.to_array(weight))
+    assert has_half_weights(peek)
+    assert not has_half_weights(Peek(scene.save(tmp_path, "y.onnx", twin("inswapper_128"))))
+
+
+def test_the_emap_is_taken_by_name_else_the_last_weight(tmp_path: Path) -> None:
+    named, last = (scene.save(tmp_path, f"{name}.onnx", twin(name)) for name in ("inswapper_128_fp16", "inswapper_128"))
+    np.testing.assert_allclose(emap_of(named, Peek(named)), emap(), atol=1e-3)
+    np.testing.assert_array_equal(emap_of(last, Peek(last)), emap())
+    model = onnx.load(named)
+    model.graph.initializer.insert(0, model.graph.initializer.pop())
+    moved = scene.save(tmp_path, "moved.onnx", model)
+    np.testing.assert_allclose(emap_of(moved, Peek(moved)), emap(), atol=1e-3)
+    del model.graph.initializer[0]
+    simplified = scene.save(tmp_path, "simplified.onnx", model)
+    with pytest.raises(ModelError, match=r"simplified\.onnx lacks the 512 x 512 matrix"):
+        emap_of(simplified, Peek(simplified))
