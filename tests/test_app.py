@@ -24,7 +24,7 @@ from realtime.models.detectors.yunet import YuNet
 from realtime.models.landmarks.mesh import MeshLandmarker
 from realtime.models.recognisers.sface import SFace
 from realtime.models.store import ModelStore
-from realtime.trust.watermark import read_mark
+from realtime.trust.reading import read_mark
 from realtime.types import Image
 from realtime.vision import geometry
 from tests.sources.media import write_video

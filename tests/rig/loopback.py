@@ -299,7 +299,8 @@ def pipeline(device: str, report: Report) -> None:
     from realtime.pipeline.pipeline import Pipeline
     from realtime.sources.select import open_input
     from realtime.trust.badge import Badge
-    from realtime.trust.watermark import Marker, read_mark
+    from realtime.trust.reading import read_mark
+    from realtime.trust.watermark import Marker
 
     width, height = SIZES[0]
 
