@@ -226,10 +226,17 @@ WIDE = np.zeros((720, 1280, 3), np.uint8)
 def test_a_picture_without_a_face_is_looked_at_again_smaller() -> None:
     large, small = grid_session(640, {}), grid_session(320, {})
     assert looks(face_finder([large, small], "x"), large, small, WIDE) == (1, 2)
-    assert looks(face_finder([large, small], "x", smaller=False), large, small, WIDE) == (1, 0)
     alone = grid_session(640, {})
     face_finder([alone], "x").detect(WIDE)
     assert alone.runs == 3
+
+
+def test_a_network_that_finds_large_faces_looks_again_only_when_thorough() -> None:
+    session = FakeSession([spec("images", 1, 3, 640, 640)], [spec("output0", 1, 20, 8400)])
+    face_finder([session], "x").detect(WIDE)
+    assert session.runs == 1
+    face_finder([session], "x", thorough=True).detect(WIDE)
+    assert session.runs == 4
 
 
 def filled(size: int, runs: int = 1000) -> FakeSession:

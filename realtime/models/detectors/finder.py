@@ -34,6 +34,10 @@ class Decoder(Protocol):
     def same_face(self) -> float:
         """Overlap from which two boxes are one face."""
 
+    @property
+    def misses_large(self) -> bool:
+        """Whether faces that fill much of the input are missed though nothing else is wrong with them."""
+
     def decode(self, outputs: Mapping[str, Array], score: float) -> Floats:
         """Rows (see `rows`) of all candidates with at least this score, in any order. Raises ModelError when scores are not numbers."""
 
@@ -51,12 +55,12 @@ class _View:
 
 
 class FaceFinder:
-    """Finds faces of about 10 pixels to 80% of the picture, to which the network's square input is fitted.
+    """Finds faces from about 10 pixels of the network's square input, to which the picture is fitted.
 
-    `networks`: sessions of one network with their decoders, the largest input first; the smaller ones save time where a face is large.
+    `networks`: sessions of one network at different input sizes, with their decoders; the smaller ones save time where a face is large.
     `score`: 0..1, below it a face is not reported. `min_face`: shorter box side in image pixels below which a face is not reported.
-    `smaller`: look again at half and quarter scale when nothing was found, for faces that fill the picture. `adaptive`: begin with the
-    smaller look where the picture is small, or where the last one of the same size showed a large face; wants to be used by one stream.
+    When nothing was found, networks that miss large faces look again at half and quarter scale; `thorough`: every network does. `adaptive`:
+    begin with a smaller look where the picture is small, or where the last one of the same size showed a large face; for one stream.
     """
 
     def __init__(
@@ -65,10 +69,11 @@ class FaceFinder:
         *,
         score: float = 0.6,
         min_face: float = 0.0,
-        smaller: bool = True,
+        thorough: bool = False,
         adaptive: bool = False,
     ) -> None:
-        self._views = _views(networks, SMALLER if smaller else ())
+        again = thorough or any(decoder.misses_large for _, decoder in networks)
+        self._views = _views(networks, SMALLER if again else ())
         self._score, self._min_face, self._adaptive = score, min_face, adaptive
         self._shape: tuple[int, ...] = ()
         self._share = 0.0  # of the picture's longer side, that the largest face in the last one of this shape took
@@ -109,8 +114,8 @@ def _views(networks: Sequence[tuple[Session, Decoder]], shares: Sequence[float])
     boxes = [(session, Letterbox(_planes(session, decoder), decoder.pixels), decoder) for session, decoder in networks]
     boxes.sort(key=lambda each: -each[1].size)
     full = boxes[0][1].size
-    sizes = [full, *(round(full * share) for share in shares)]
-    return [_View(*[each for each in boxes if each[1].size >= size][-1], size) for size in sizes]
+    sizes = {box.size for _, box, _ in boxes} | {round(full * share) for share in shares}
+    return [_View(*[each for each in boxes if each[1].size >= size][-1], size) for size in sorted(sizes, reverse=True)]
 
 
 def _planes(session: Session, decoder: Decoder) -> Floats:

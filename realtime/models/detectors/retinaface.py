@@ -32,6 +32,7 @@ class RetinaFaceDecoder:
     name = "retinaface"
     pixels = Pixels((104.0, 117.0, 123.0), 1.0, rgb=False)
     same_face = 0.4
+    misses_large = True
 
     def __init__(self, session: Session) -> None:
         self._priors = priors(grids(session, STRIDES))

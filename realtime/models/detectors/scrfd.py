@@ -31,6 +31,7 @@ class ScrfdDecoder:
     name = "scrfd"
     pixels = Pixels((127.5, 127.5, 127.5), 128.0, rgb=True)
     same_face = 0.4
+    misses_large = True
 
     def __init__(self, session: Session) -> None:
         sides = grids(session, STRIDES)

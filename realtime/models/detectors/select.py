@@ -18,14 +18,14 @@ KINDS = (YuNetDecoder, ScrfdDecoder, RetinaFaceDecoder, YoloFaceDecoder, YoloFac
 
 
 def face_finder(
-    sessions: Sequence[Session], file: str, *, score: float = 0.6, min_face: float = 0.0, smaller: bool = True, adaptive: bool = False
+    sessions: Sequence[Session], file: str, *, score: float = 0.6, min_face: float = 0.0, thorough: bool = False, adaptive: bool = False
 ) -> FaceFinder:
     """The detector that these sessions of one network, at different input sizes, make; see `FaceFinder`. `file` names it in errors.
 
     Raises ModelError, one sentence, when the network is none that we know, or gives no points.
     """
     networks = [(session, decoder(session, file)) for session in sessions]
-    return FaceFinder(networks, score=score, min_face=min_face, smaller=smaller, adaptive=adaptive)
+    return FaceFinder(networks, score=score, min_face=min_face, thorough=thorough, adaptive=adaptive)
 
 
 def decoder(session: Session, file: str) -> Decoder:

@@ -34,6 +34,7 @@ class YoloFaceDecoder:
     name = "yoloface"
     pixels = _PIXELS
     same_face = 0.45
+    misses_large = False
 
     def __init__(self, session: Session) -> None:
         grids(session, STRIDES)
@@ -69,6 +70,7 @@ class YoloFaceRawDecoder:
     name = "yoloface"
     pixels = _PIXELS
     same_face = 0.45
+    misses_large = False
 
     def __init__(self, session: Session) -> None:
         sides = grids(session, STRIDES)

@@ -23,6 +23,7 @@ class YuNetDecoder:
     pixels = Pixels((0.0, 0.0, 0.0), 1.0, rgb=False)
     same_face = 0.3
     """As OpenCV's FaceDetectorYN has it."""
+    misses_large = False
 
     def __init__(self, session: Session) -> None:
         self._cells = {stride: cells(side) for stride, side in zip(STRIDES, grids(session, STRIDES), strict=True)}
@@ -56,4 +57,4 @@ class YuNet(FaceFinder):
     """
 
     def __init__(self, session: Session, *, score: float = 0.6, min_face: float = 0.0, thorough: bool = False) -> None:
-        super().__init__([(session, YuNetDecoder(session))], score=score, min_face=min_face, smaller=thorough)
+        super().__init__([(session, YuNetDecoder(session))], score=score, min_face=min_face, thorough=thorough)
