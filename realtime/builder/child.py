@@ -12,20 +12,19 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from realtime.backends.base import Session, TensorSpec
 from realtime.backends.select import open_engine, open_session
 from realtime.builder import gate, manifest
+from realtime.builder.contract import Contract
 from realtime.builder.gate import Limit
+from realtime.builder.role import Results, Tools
 from realtime.builder.targets.base import target
 from realtime.errors import RealtimeError
 from realtime.types import Array
-
-if TYPE_CHECKING:
-    from realtime.builder.roles import Results
 
 Value = dict[str, Any]
 
@@ -36,7 +35,7 @@ def probe(target_name: str) -> Value:
     return {"version": there.version(), "device_problem": there.device_problem()}
 
 
-def record(onnx: str, role: str, scene_file: str, samples: str, reference: str) -> Value:
+def record(onnx: str, role: str, scene_file: str, tools: Value, samples: str, reference: str) -> Value:
     """Check the model and run it as it is on ONNX Runtime: what it is fed, for calibration, and what it finds, for the gate."""
     from realtime.builder import scenes
     from realtime.builder.roles import ROLES, Recording
@@ -44,15 +43,25 @@ def record(onnx: str, role: str, scene_file: str, samples: str, reference: str) 
 
     check(Path(onnx))
     with Recording(open_session(Path(onnx), "onnxruntime")) as session:
-        found = ROLES[role].observe(session, scenes.load(Path(scene_file)))
+        found = ROLES[role].observe(session, scenes.load(Path(scene_file)), Tools.of(tools))
         specs = session.specs
     _save_samples(session.taken, Path(samples))
     _save_results(found, Path(reference))
-    return {
-        "onnx_sha256": manifest.sha256_of(Path(onnx)),
-        "inputs": [_port(spec) for spec in specs.inputs],
-        "outputs": [_port(spec) for spec in specs.outputs],
-    }
+    return {"inputs": [_port(spec) for spec in specs.inputs], "outputs": [_port(spec) for spec in specs.outputs]}
+
+
+def refer(graph: str, networks: Sequence[str], role: str, scene_file: str, tools: Value, reference: str) -> Value:
+    """Run a graph of ours around the original networks on ONNX Runtime: what it finds, for the gate."""
+    from realtime.builder import fused, scenes
+    from realtime.builder.roles import ROLES
+    from realtime.builder.wrap import wrap
+
+    kit, whole = Tools.of(tools), Path(reference).with_suffix(".onnx")
+    wrap(graph, [Path(network) for network in networks], kit.contract, whole, fused.FRAME)
+    with open_session(whole, "onnxruntime") as session:
+        _save_results(ROLES[role].observe(session, scenes.load(Path(scene_file)), kit), Path(reference))
+    whole.unlink()
+    return {}
 
 
 def make(onnx: str, form: str, samples: str, output: str) -> Value:
@@ -69,27 +78,40 @@ def make(onnx: str, form: str, samples: str, output: str) -> Value:
     return {"notes": notes}
 
 
-def build(target_name: str, onnx: str, precision: str, output: str, sm: Sequence[int], graph: str) -> Value:
-    """Compile one engine, of the network or of a graph of ours around it."""
+def build(
+    target_name: str, networks: Sequence[str], precision: str, output: str, sm: Sequence[int], graph: str, contract: Value, cache: str
+) -> Value:
+    """Compile one engine, of a network or of a graph of ours around it."""
     from realtime.builder.wrap import GRAPHS, wrap
 
-    path, source, ports = Path(output), Path(onnx), {}
+    path, source, ports = Path(output), Path(networks[0]), {}
     if graph:
         source = path.with_suffix(".graph.onnx")
-        ports = dict(zip(("inputs", "outputs"), wrap(graph, Path(onnx), source), strict=True))
-    built = target(target_name).build(source, precision, path, sm, GRAPHS.get(graph, {}))
+        made = wrap(graph, [Path(network) for network in networks], Contract.of(contract), source)
+        ports = dict(zip(("inputs", "outputs"), made, strict=True))
+    built = target(target_name).build(source, precision, path, sm, GRAPHS.get(graph, {}), Path(cache))
+    if graph:
+        source.unlink()
     return {**dataclasses.asdict(built), **ports, "sha256": manifest.sha256_of(path), "bytes": path.stat().st_size}
 
 
 def judge(
-    engine: str, backend: str, precision: str, arithmetic: str, role: str, limits: Sequence[Sequence[Any]], scene_file: str, reference: str
+    engine: str,
+    backend: str,
+    precision: str,
+    arithmetic: str,
+    role: str,
+    limits: Sequence[Sequence[Any]],
+    scene_file: str,
+    tools: Value,
+    reference: str,
 ) -> Value:
     """Run an engine on the scenes and compare it with the original."""
     from realtime.builder import scenes
     from realtime.builder.roles import ROLES
 
     with open_engine(Path(engine), backend, precision, arithmetic) as session:
-        found = ROLES[role].observe(session, scenes.load(Path(scene_file)))
+        found = ROLES[role].observe(session, scenes.load(Path(scene_file)), Tools.of(tools))
         figures = ROLES[role].compare(_load_results(Path(reference)), found)
         ms = gate.time_sessions([session])[0]
     return dataclasses.asdict(gate.judge(figures, [Limit(*limit) for limit in limits], ms))
@@ -105,7 +127,7 @@ def race(engines: Sequence[Sequence[str]]) -> Value:
 
 
 TASKS: Mapping[str, Callable[..., Value]] = MappingProxyType(
-    {"probe": probe, "record": record, "make": make, "build": build, "judge": judge, "race": race}
+    {"probe": probe, "record": record, "refer": refer, "make": make, "build": build, "judge": judge, "race": race}
 )
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from realtime import graphs
 from realtime.builder.machine import Gpu, processor
 from realtime.errors import BackendError
 
@@ -37,6 +38,7 @@ class Entry:
     sha256: str
     bytes: int
     onnx_sha256: str
+    """Of what it was made of; `fingerprint`."""
     library: str
     version: str
     device: Mapping[str, Any]
@@ -123,17 +125,24 @@ def problem(entry: Entry, folder: Path, onnx_sha256: str, version: str | None, d
 
 
 def find(
-    folder: Path, model: str, onnx: Path, versions: Mapping[str, str], gpu: Gpu | None = None, refused: Callable[[str], None] | None = None
+    folder: Path,
+    model: str,
+    onnx: Path | Sequence[Path],
+    versions: Mapping[str, str],
+    gpu: Gpu | None = None,
+    refused: Callable[[str], None] | None = None,
+    graph: str = "",
 ) -> Entry | None:
     """The best engine that was chosen for one of the targets in `versions` (target -> version of its library here), and fits.
 
     The GPU's come first, in the order of GPU_TARGETS, then the processor's, the fastest first. None when none was built. One that does not
     fit any more is told to `refused` in a sentence with the command that rebuilds, and the next is looked at; without `refused` it is
-    raised as BackendError, as is a manifest that makes no sense.
+    raised as BackendError, as is a manifest that makes no sense. `onnx` and `graph`: what it was made of, as in `fingerprint`.
     """
     rows = [entry for entry in read(folder, model) if entry.chosen and entry.target in versions]
+    made_of = _made_of(onnx, graph) if rows else ""
     for entry in sorted(rows, key=_preference):
-        wrong = problem(entry, folder, sha256_of(onnx), versions[entry.target], _device(entry)) or gpu_problem(entry, gpu)
+        wrong = problem(entry, folder, made_of, versions[entry.target], _device(entry)) or gpu_problem(entry, gpu)
         if not wrong:
             return entry
         sentence = f"The engine {entry.file} {wrong}: run `{rebuild_command(model)}`."
@@ -143,13 +152,16 @@ def find(
     return None
 
 
-def pending(folder: Path, model: str, onnx: Path, versions: Mapping[str, str], gpu: Gpu | None) -> list[Entry]:
+def pending(
+    folder: Path, model: str, onnx: Path | Sequence[Path], versions: Mapping[str, str], gpu: Gpu | None, graph: str = ""
+) -> list[Entry]:
     """Engines that were built where their device was absent, and that can be judged here; of targets for which none is chosen yet."""
     entries = read(folder, model)
     settled = {entry.target for entry in entries if entry.chosen}
     waiting = [entry for entry in entries if entry.gate.get("verdict") == "pending" and entry.target in versions]
     fit = [entry for entry in waiting if entry.target not in settled and not gpu_problem(entry, gpu)]
-    return [entry for entry in fit if not problem(entry, folder, sha256_of(onnx), versions[entry.target], {})]
+    made_of = _made_of(onnx, graph) if fit else ""
+    return [entry for entry in fit if not problem(entry, folder, made_of, versions[entry.target], {})]
 
 
 def gpu_problem(entry: Entry, gpu: Gpu | None) -> str:
@@ -186,3 +198,19 @@ def _preference(entry: Entry) -> tuple[int, float]:
 def sha256_of(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def fingerprint(paths: Sequence[Path], graph: str = "") -> str:
+    """What an engine is made of: the SHA-256 of its ONNX files in order, and for a graph of ours that of the code that writes it."""
+    code = [_sha256_of_code()] if graph else []
+    return "+".join([*(sha256_of(path) for path in paths), *code])
+
+
+def _made_of(onnx: Path | Sequence[Path], graph: str) -> str:
+    return fingerprint([onnx] if isinstance(onnx, Path) else onnx, graph)
+
+
+def _sha256_of_code() -> str:
+    """An engine of a graph that is written otherwise now must not be used any more."""
+    files = sorted(Path(graphs.__path__[0]).glob("*.py"))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from realtime.builder.contract import Contract
+from realtime.builder.gate import Limit
+from realtime.builder.manifest import fingerprint
 from realtime.builder.roles import ROLES
 from realtime.builder.wrap import GRAPHS
 from realtime.errors import UsageError
@@ -15,7 +19,9 @@ from realtime.models.catalog import DEFAULTS, MODELS
 
 PRECISIONS = ("fp32", "fp16", "int8")
 DEFAULT_MODELS = (*DEFAULTS, "selfie")
-_KEYS = {"precisions", "gate", "role", "graph", "of"}
+_KEYS = {"precisions", "gate", "role", "graph", "of", "swap", "contract"}
+_AROUND = "follow_swap"
+"""Begins the name of a graph around a swap network that is named on the spot: `follow_swap:FILE.onnx`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +35,11 @@ class Recipe:
     graph: str = ""
     """A graph of ours around the network, of `wrap.GRAPHS`."""
     of: str = ""
-    """The catalogue's model that the graph is around."""
+    """The catalogue's mesh network that the graph is around."""
+    swap: str = ""
+    """The swap network that it is around too: a file, or the catalogue's name."""
+    contract: Contract = field(default_factory=Contract)
+    """Of a swap network or an enhancer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +53,34 @@ class Recipes:
 
 
 @dataclass(frozen=True, slots=True)
-class Network:
-    """One ONNX file to build engines of."""
+class Part:
+    """One ONNX file that engines are made of."""
 
-    name: str
     path: Path
     role: str
-    recipe: Recipe
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """What one engine is made for each precision of: a network, or a graph of ours around one or two."""
+
+    name: str
+    parts: tuple[Part, ...]
+    role: str
+    """What the gate looks at."""
+    recipe: Recipe = field(default_factory=Recipe)
+
+    @property
+    def paths(self) -> list[Path]:
+        return [part.path for part in self.parts]
+
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        return ROLES[self.role].with_bounds(self.recipe.gate)
+
+    @property
+    def fingerprint(self) -> str:
+        return fingerprint(self.paths, self.recipe.graph)
 
 
 def read(path: Path) -> Recipes:
@@ -81,38 +112,86 @@ def _recipe(name: str, row: Any, path: Path) -> Recipe:
     gate = row.get("gate", {})
     if not all(figure in known and isinstance(bound, (int, float)) for figure, bound in gate.items()):
         raise UsageError(f"{where}: gate takes numbers for {', '.join(sorted(known))}.")
-    graph, of = row.get("graph", ""), row.get("of", "")
+    graph, of, swap = (row.get(key, "") for key in ("graph", "of", "swap"))
     if bool(graph) != bool(of) or (graph and (graph not in GRAPHS or of not in MODELS)):
         raise UsageError(f"{where}: graph is one of {', '.join(GRAPHS)}, and `of` the model that it is around.")
-    return Recipe(precisions, dict(gate), role, graph, of)
+    return Recipe(precisions, dict(gate), role, graph, of, swap, _contract(row, where))
+
+
+def _contract(row: Mapping[str, Any], where: str) -> Contract:
+    try:
+        return Contract.of(row.get("contract", {}))
+    except (UsageError, TypeError, AttributeError) as error:
+        raise UsageError(f"{where}: contract takes template, mean, std, denormalise and order: {error}") from error
 
 
 def networks(names: Sequence[str], recipes: Recipes, paths: Mapping[str, Path]) -> tuple[Network, ...]:
-    """The named models. A name that ends in .onnx is a file of the user's; `paths` has the files of the catalogue's models."""
-    found = []
-    for name in dict.fromkeys(names):
-        is_file = name.endswith(".onnx")
-        own = Path(name).stem if is_file else name
-        recipe = recipes.of(own)
-        model = recipe.of or name
-        role = recipe.role or ("network" if is_file else MODELS[model].role)
-        found.append(Network(own, Path(name) if is_file else paths[model], role, recipe))
-    return tuple(found)
+    """The named models; `paths` has the files of the catalogue's.
+
+    A name that ends in .onnx is a file of the user's, `follow_swap:NAME` the per-frame path around a swap network.
+    """
+    return tuple(_network(name, recipes, paths) for name in dict.fromkeys(names))
+
+
+def _network(name: str, recipes: Recipes, paths: Mapping[str, Path]) -> Network:
+    recipe = _recipe_of(name, recipes)
+    own = own_name(name)
+    if not recipe.graph:
+        role = recipe.role or ("network" if _is_file(name) else MODELS[name].role)
+        return Network(own, (Part(_file(name, paths), role),), role, recipe)
+    parts = [Part(paths[recipe.of], MODELS[recipe.of].role)]
+    if recipe.swap:
+        parts.append(Part(_file(recipe.swap, paths), "swapper"))
+    return Network(own, tuple(parts), recipe.graph, recipe)
+
+
+def _recipe_of(name: str, recipes: Recipes) -> Recipe:
+    """The row of the name, or that of `follow_swap` completed by the swap network's own."""
+    graph, _, swap = name.partition(":")
+    if graph != _AROUND or not swap:
+        return recipes.of(own_name(name))
+    row, of_swap = recipes.of(graph), recipes.rows.get(own_name(swap))
+    contract = of_swap.contract if of_swap else row.contract
+    return dataclasses.replace(row, graph=graph, of=row.of or "mesh", swap=swap, contract=contract)
+
+
+def own_name(name: str) -> str:
+    """What the engines are called: a file's without folder and ending."""
+    graph, colon, swap = name.partition(":")
+    if graph == _AROUND and colon:
+        return f"{graph}-{own_name(swap)}"
+    return Path(name).stem if _is_file(name) else name
+
+
+def _is_file(name: str) -> bool:
+    return name.endswith(".onnx")
+
+
+def _file(name: str, paths: Mapping[str, Path]) -> Path:
+    return Path(name) if _is_file(name) else paths[name]
 
 
 def models_of(names: Sequence[str], recipes: Recipes) -> list[str]:
     """The catalogue's models that the named ones are made of. Raises UsageError as `check_names`."""
     check_names(names, recipes)
-    return list(dict.fromkeys(recipes.of(name).of or name for name in names if not name.endswith(".onnx")))
+    rows = [(name, _recipe_of(name, recipes)) for name in names]
+    files = [file for name, row in rows for file in ((row.of, row.swap) if row.graph else (name,))]
+    return list(dict.fromkeys(name for name in files if name and not _is_file(name)))
 
 
 def check_names(names: Sequence[str], recipes: Recipes) -> None:
     """Raises UsageError for a name that neither catalogue nor recipes have and that is no .onnx file's, and for two of one name."""
-    known = [*MODELS, *(name for name, row in recipes.rows.items() if row.graph)]
+    graphs = [name for name, row in recipes.rows.items() if row.graph]
+    known = [*MODELS, *graphs]
     for name in names:
-        if not name.endswith(".onnx") and name not in known:
-            raise UsageError(f"There is no model {name!r}: choose among {', '.join(known)}, or name an .onnx file.")
-    owns = [Path(name).stem if name.endswith(".onnx") else name for name in dict.fromkeys(names)]
+        about = name.removeprefix(f"{_AROUND}:")
+        if not _is_file(about) and about not in (known if about == name else MODELS):
+            raise UsageError(f"There is no model {about!r}: choose among {', '.join(known)}, name an .onnx file, or {_AROUND}:FILE.onnx.")
+    for name in names:
+        row = _recipe_of(name, recipes)
+        if row.graph == _AROUND and not row.swap:
+            raise UsageError(f"{name} is built around a swap network: name it as {_AROUND}:FILE.onnx.")
+    owns = [own_name(name) for name in dict.fromkeys(names)]
     double = sorted({own for own in owns if owns.count(own) > 1})
     if double:
         raise UsageError(f"Two models are called {double[0]}: rename one of the files.")

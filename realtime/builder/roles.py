@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType, TracebackType
 from typing import Self, cast
 
@@ -11,7 +10,10 @@ import cv2
 import numpy as np
 
 from realtime.backends.base import Session, SessionSpecs
+from realtime.builder import faces, fused
+from realtime.builder.fused import point_error
 from realtime.builder.gate import Limit
+from realtime.builder.role import Results, Role, Tools
 from realtime.builder.scenes import Scene
 from realtime.models.detectors.yunet import YuNet
 from realtime.models.landmarks.mesh import MeshLandmarker
@@ -20,21 +22,6 @@ from realtime.types import Array, Box, Floats, Image
 from realtime.vision import geometry
 from realtime.vision.align import ARCFACE_112, align
 from realtime.vision.planes import fill_planes
-
-Results = list[Floats]
-"""One array for each scene."""
-
-
-@dataclass(frozen=True, slots=True)
-class Role:
-    """`observe` runs a session on scenes; `compare` gives figures of what it found against what the original found."""
-
-    observe: Callable[[Session, Sequence[Scene]], Results]
-    compare: Callable[[Results, Results], dict[str, float]]
-    limits: tuple[Limit, ...]
-
-    def with_bounds(self, bounds: Mapping[str, float]) -> tuple[Limit, ...]:
-        return tuple(Limit(each.figure, bounds.get(each.figure, each.bound), each.at_least) for each in self.limits)
 
 
 class Recording:
@@ -71,7 +58,7 @@ class Recording:
         self.close()
 
 
-def _detect(session: Session, scenes: Sequence[Scene]) -> Results:
+def _detect(session: Session, scenes: Sequence[Scene], tools: Tools) -> Results:
     """Box and five points of the largest face, 14 numbers; none when no face was found."""
     detector = YuNet(session)
     return [_largest(detector, scene.image) for scene in scenes]
@@ -90,31 +77,18 @@ def _compare_detections(reference: Results, got: Results) -> dict[str, float]:
     both = [(a, b) for a, b in zip(reference, got, strict=True) if a.size or b.size]
     seen = [(a, b) for a, b in both if a.size and b.size]
     overlaps = [geometry.overlap(Box(*map(float, a[:4])), Box(*map(float, b[:4]))) for a, b in seen]
-    errors = [_point_error(a[4:].reshape(5, 2), b[4:].reshape(5, 2), 0, 1) for a, b in seen]
+    errors = [point_error(a[4:].reshape(5, 2), b[4:].reshape(5, 2), 0, 1) for a, b in seen]
     return {"iou": float(np.sum(overlaps)) / max(len(both), 1), "points": float(np.mean(errors)) if errors else float("inf")}
 
 
-def _point_error(reference: Floats, got: Floats, right: int, left: int) -> float:
-    eyes = float(np.linalg.norm(reference[left, :2] - reference[right, :2]))
-    return float(np.linalg.norm(got[:, :2] - reference[:, :2], axis=1).mean()) / max(eyes, 1e-6)
-
-
-def _find_mesh(session: Session, scenes: Sequence[Scene]) -> Results:
+def _find_mesh(session: Session, scenes: Sequence[Scene], tools: Tools) -> Results:
     """468 points and, in a last row, the presence."""
     landmarker = MeshLandmarker(session)
     found = [landmarker.landmarks(scene.image, scene.region) for scene in scenes]
     return [np.vstack([mesh.points, np.full((1, 3), mesh.presence, np.float32)]) for mesh in found]
 
 
-def _compare_meshes(reference: Results, got: Results) -> dict[str, float]:
-    """Mean distance over that of the eyes, for all faces and for the worst, and the largest change of the presence."""
-    pairs = list(zip(reference, got, strict=True))
-    errors = [_point_error(a[:-1], b[:-1], *geometry.OUTER_EYE_CORNERS) for a, b in pairs]
-    presence = max(float(abs(a[-1, 0] - b[-1, 0])) for a, b in pairs)
-    return {"error": float(np.mean(errors)), "worst": float(np.max(errors)), "presence": presence}
-
-
-def _embed(session: Session, scenes: Sequence[Scene]) -> Results:
+def _embed(session: Session, scenes: Sequence[Scene], tools: Tools) -> Results:
     recogniser = SFace(session)
     return [recogniser.embed(scene.image, scene.points) for scene in scenes]
 
@@ -124,7 +98,7 @@ def _compare_embeddings(reference: Results, got: Results) -> dict[str, float]:
     return {"cosine": float(np.mean(cosines)), "lowest": float(np.min(cosines))}
 
 
-def _segment(session: Session, scenes: Sequence[Scene]) -> Results:
+def _segment(session: Session, scenes: Sequence[Scene], tools: Tools) -> Results:
     """The person mask of the whole picture."""
     return [_mask(session, scene.image) for scene in scenes]
 
@@ -145,7 +119,7 @@ def _compare_masks(reference: Results, got: Results) -> dict[str, float]:
     return {"difference": float(np.mean([np.abs(a - b).mean() for a, b in pairs])), "iou": same / either if either else 1.0}
 
 
-def _run_any(session: Session, scenes: Sequence[Scene]) -> Results:
+def _run_any(session: Session, scenes: Sequence[Scene], tools: Tools) -> Results:
     """All outputs in one row. Three square planes are fed the aligned face as RGB 0..1, everything else seeded unit vectors."""
     random = np.random.default_rng(7)
     results = []
@@ -174,18 +148,23 @@ def _compare_any(reference: Results, got: Results) -> dict[str, float]:
     return {"psnr": float(-10 * np.log10(max(float(np.mean((truth - other) ** 2)) / peak**2, 1e-12)))}
 
 
+# 0.5% of the eye distance is a third of a pixel at 60 pixels between the eyes: below the mesh's own jitter.
+_MESH = (Limit("error", 0.005, False), Limit("worst", 0.015, False), Limit("presence", 0.1, False))
+# Differences become visible in flat skin below about 35 dB. Two photos of one person are 0.5 to 0.8 apart: what moves an identity by
+# less than a hundredth is seen by nobody.
+_FACE = (Limit("psnr", 35.0, True), Limit("identity", 0.99, True), Limit("lowest", 0.97, True))
+
 ROLES: Mapping[str, Role] = MappingProxyType(
     {
         # A box 5% off is what a face gains or loses by opening its mouth; the mesh then refines the points anyway.
         "detector": Role(_detect, _compare_detections, (Limit("iou", 0.93, True), Limit("points", 0.03, False))),
-        # 0.5% of the eye distance is a third of a pixel at 60 pixels between the eyes: below the mesh's own jitter.
-        "landmarker": Role(
-            _find_mesh, _compare_meshes, (Limit("error", 0.005, False), Limit("worst", 0.015, False), Limit("presence", 0.1, False))
-        ),
-        # Two photos of one person are 0.5 to 0.8 apart: a hundredth changes no decision.
+        "landmarker": Role(_find_mesh, fused.compare_meshes, _MESH),
         "recogniser": Role(_embed, _compare_embeddings, (Limit("cosine", 0.99, True), Limit("lowest", 0.97, True))),
         "segmenter": Role(_segment, _compare_masks, (Limit("difference", 0.01, False), Limit("iou", 0.97, True))),
-        # Differences become visible in flat skin below about 35 dB.
+        "swapper": Role(faces.observe, faces.compare, _FACE, identity=True),
+        "enhancer": Role(faces.observe, faces.compare, _FACE, identity=True),
         "network": Role(_run_any, _compare_any, (Limit("psnr", 35.0, True),)),
+        "follow": Role(fused.follow, fused.compare_meshes, _MESH),
+        "follow_swap": Role(fused.follow_swap, fused.compare_swaps, (*_MESH, *_FACE), identity=True),
     }
 )

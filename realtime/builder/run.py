@@ -11,10 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from realtime.builder import manifest
+from realtime.builder.candidate import row_of
 from realtime.builder.jobs import Job, Outcome, run_jobs, value_of
-from realtime.builder.model import Progress, Row, State, Workshop, build_model, failed
+from realtime.builder.model import build_model
 from realtime.builder.recipes import Network
+from realtime.builder.roles import ROLES
+from realtime.builder.table import Row, State, failed
 from realtime.builder.targets.base import TARGETS, target
+from realtime.builder.workshop import Available, Progress, Workshop
 from realtime.errors import BackendError
 from realtime.models.lock import locked
 
@@ -35,15 +39,13 @@ class Plan:
     sm: tuple[int, ...] = ()
     jobs: int = 1
     force: bool = False
+    recogniser: Path | None = None
+    """ONNX file of SFace, for networks whose gate looks at identity (`looks_at_identity`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Available:
-    """A target whose library is there."""
-
-    version: str
-    device_problem: str
-    """Empty: its engines run here."""
+def looks_at_identity(networks: Sequence[Network]) -> bool:
+    """Whether building these needs the recogniser."""
+    return any(ROLES[role].identity for network in networks for role in (network.role, *(part.role for part in network.parts)))
 
 
 def build(plan: Plan, folder: Path, write_scenes: WriteScenes, progress: Progress = lambda text, done, total: None) -> list[Row]:
@@ -53,7 +55,7 @@ def build(plan: Plan, folder: Path, write_scenes: WriteScenes, progress: Progres
     """
     with _alone(folder, progress) as work:
         targets = available(plan.target, work)
-        shop = Workshop(folder, work, targets, plan.sm, plan.jobs, plan.force, progress)
+        shop = Workshop(folder, work, targets, plan.sm, plan.jobs, plan.force, progress, plan.recogniser)
         done: list[Row] = []
         for index, network in enumerate(plan.networks):
             shop.place = (index, len(plan.networks))
@@ -98,15 +100,15 @@ def _available(outcome: Outcome) -> Available:
 def _one(shop: Workshop, network: Network, wanted: Sequence[str], write_scenes: WriteScenes) -> list[Row]:
     """One model; what goes wrong with it becomes a row."""
     try:
-        rows = shop.up_to_date(network, wanted)
-        if rows is not None:
-            return rows
+        there = shop.up_to_date(network, wanted)
+        if there is not None:
+            return [row_of(network, entry) for entry in there]
         if not shop.scene_file.is_file():
             shop.say("finding faces to calibrate with")
             write_scenes(shop.scene_file)
         return build_model(shop, network, wanted)
     except BackendError as error:
-        return [failed(network, str(error))]
+        return [failed(network.name, str(error))]
 
 
 @contextmanager
@@ -134,9 +136,3 @@ def _clear(folder: Path) -> None:
     """What builders that died left behind: whoever holds the lock is the only one that lives."""
     for leftover in folder.glob(f"{manifest.PARTIAL}*"):
         shutil.rmtree(leftover, ignore_errors=True) if leftover.is_dir() else leftover.unlink(missing_ok=True)
-
-
-def unfinished(rows: Sequence[Row]) -> list[str]:
-    """Models without an engine for one of the targets."""
-    good = {(row.model, row.target) for row in rows if row.state in (State.CHOSEN, State.PENDING, State.PLANNED)}
-    return list(dict.fromkeys(row.model for row in rows if (row.model, row.target) not in good))

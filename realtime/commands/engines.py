@@ -17,11 +17,12 @@ from realtime.commands.progress import FetchBar
 from realtime.errors import UsageError
 
 if TYPE_CHECKING:
-    from realtime.builder.model import Row
     from realtime.builder.recipes import Recipes
     from realtime.builder.run import Plan, WriteScenes
+    from realtime.builder.table import Row
     from realtime.models.store import ModelStore
 
+SFACE = "sface"
 TARGETS = ("auto", "tensorrt", "tensorrt-rtx", "openvino", "onnxruntime")
 PRECISIONS = ("auto", "fp32", "fp16", "int8")
 STYLES = {"chosen": "green", "pending": "yellow", "failed": "bold red", "not good enough": "red", "not built": "dim", "slower": "dim"}
@@ -30,6 +31,7 @@ STYLES = {"chosen": "green", "pending": "yellow", "failed": "bold red", "not goo
 def main(argv: Sequence[str]) -> int:
     values = parser().parse(argv)
     from realtime.builder import recipes, run
+    from realtime.builder.candidate import unfinished
     from realtime.storage import engines_folder, model_store
 
     folder = Path(values.engines) if values.engines else engines_folder()
@@ -40,12 +42,13 @@ def main(argv: Sequence[str]) -> int:
     if values.dry_run:
         rows = run.planned(_plan(values, book, names, store))
     else:
-        _fetch(store, needed)
-        rows = _build(_plan(values, book, names, store), folder, scenes_from(store, values.calibration))
+        plan = _plan(values, book, names, store)
+        _fetch(store, [*needed, *([SFACE] if run.looks_at_identity(plan.networks) else [])])
+        rows = _build(plan, folder, scenes_from(store, values.calibration))
     if values.json:
         _write_json(Path(values.json), rows)
     show(rows, folder)
-    missing = run.unfinished(rows)
+    missing = unfinished(rows)
     if missing:
         notify(f"no engine for {', '.join(missing)}: the table says why; the live swap uses the models as they are")
     return 1 if missing else 0
@@ -118,7 +121,7 @@ def _plan(values: argparse.Namespace, book: Recipes, names: Sequence[str], store
     paths = {name: store.folder / f"{name}.onnx" for name in recipes.models_of(names, book)}
     networks = recipes.networks(names, book, paths)
     force = values.force or values.calibration is not None
-    return run.Plan(networks, values.target, values.precision, values.sm, values.jobs, force)
+    return run.Plan(networks, values.target, values.precision, values.sm, values.jobs, force, store.folder / f"{SFACE}.onnx")
 
 
 def _fetch(store: ModelStore, names: Sequence[str]) -> None:

@@ -8,12 +8,14 @@ import numpy as np
 import onnx
 import pytest
 
-from realtime.builder.recipes import Network, Recipe
+from realtime.builder.contract import Contract
+from realtime.builder.recipes import Network, Part, Recipe
 from realtime.builder.run import WriteScenes
 from realtime.builder.scenes import Scene, save
 from realtime.types import Region
 from realtime.vision.align import ARCFACE_112
 from tests.twins.inswapper import random_twin
+from tests.twins.recognisers import arcface_twin
 
 
 @pytest.fixture(scope="session")
@@ -40,5 +42,22 @@ def twin(tmp_path: Path) -> Path:
     return path
 
 
-def network(path: Path, *precisions: str, **gate: float) -> Network:
-    return Network(path.stem, path, "network", Recipe(precisions or ("fp32", "int8"), gate))
+@pytest.fixture(scope="session")
+def recogniser(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Stands in for SFace: another length, and known for looking at the whole face."""
+    path = tmp_path_factory.mktemp("recogniser") / "sface.onnx"
+    onnx.save(arcface_twin(), path)
+    return path
+
+
+def network(path: Path, *precisions: str, role: str = "network", **gate: float) -> Network:
+    return Network(path.stem, (Part(path, role),), role, Recipe(precisions or ("fp32", "int8"), gate))
+
+
+def around_mesh(mesh: Path, *precisions: str, **gate: float) -> Network:
+    return Network("follow", (Part(mesh, "landmarker"),), "follow", Recipe(precisions, gate, graph="follow", of="mesh"))
+
+
+def around_swapper(mesh: Path, swapper: Path, *precisions: str, contract: Contract | None = None, **gate: float) -> Network:
+    recipe = Recipe(precisions, gate, graph="follow_swap", of="mesh", swap=str(swapper), contract=contract or Contract())
+    return Network(f"follow_swap-{swapper.stem}", (Part(mesh, "landmarker"), Part(swapper, "swapper")), "follow_swap", recipe)

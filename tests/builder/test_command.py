@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from realtime import cli
-from realtime.builder.recipes import Network, Recipe
 from realtime.builder.run import Plan, build
 from realtime.commands import checks
 from realtime.commands.engines import parser
 from realtime.errors import BackendError, UsageError
+from tests.builder.conftest import around_mesh
 
 _ROOT = Path(__file__).parents[2]
 
@@ -59,9 +59,8 @@ def test_a_graph_is_planned_for_gpus_only(tmp_path: Path) -> None:
 
 
 def test_a_graph_for_a_processor_is_a_sentence(twin: Path, tmp_path: Path) -> None:
-    follow = Network("follow", twin, "landmarker", Recipe(graph="follow", of="mesh"))
     with pytest.raises(BackendError, match="follow is built for GPUs only"):
-        build(Plan((follow,), "onnxruntime"), tmp_path, lambda path: path.write_bytes(b""))
+        build(Plan((around_mesh(twin),), "onnxruntime"), tmp_path, lambda path: path.write_bytes(b""))
 
 
 def test_the_doctor_tells_of_engines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

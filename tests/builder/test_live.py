@@ -22,7 +22,7 @@ def engines(tmp_path: Path, twin: Path) -> Path:
     with OnnxRuntimeSession(twin) as session:
         sample = {spec.name: np.random.default_rng(0).random(spec.shape, np.float32) for spec in session.specs.inputs}
     prepare.int8(twin, quantised, [sample])
-    built = target("openvino").build(quantised, "int8", path, (), {})
+    built = target("openvino").build(quantised, "int8", path, (), {}, folder)
     entry = manifest.Entry(
         target="openvino",
         precision="int8",

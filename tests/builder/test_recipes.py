@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from realtime.builder import recipes
+from realtime.builder import manifest, recipes
+from realtime.builder.contract import Contract
 from realtime.errors import UsageError
 from realtime.models.catalog import MODELS
 
@@ -30,7 +31,7 @@ def test_without_a_file_the_defaults_are_built(tmp_path: Path) -> None:
         ("build = [", "cannot be read"),
         ('[models.a]\ngraph = "follow"', "graph is one of follow"),
         ("build = 3", "list of names"),
-        ("[models.a]\nspeed = 1", "takes gate, graph, of, precisions, role"),
+        ("[models.a]\nspeed = 1", "takes contract, gate, graph, of, precisions, role, swap"),
         ('[models.a]\nprecisions = ["fp8"]', "fp32, fp16, int8"),
         ('[models.a]\nrole = "dancer"', "no role 'dancer'"),
         ("[models.a]\ngate = { taste = 1 }", "gate takes numbers for"),
@@ -47,9 +48,9 @@ def test_mistakes_are_sentences(tmp_path: Path, text: str, words: str) -> None:
 def test_names_and_files() -> None:
     book = recipes.Recipes(rows={"own": recipes.Recipe(("fp32",), {"psnr": 30.0}, "network")})
     found = recipes.networks(["mesh", "some/own.onnx", "mesh"], book, {"mesh": Path("store/mesh.onnx")})
-    assert [(each.name, each.path, each.role) for each in found] == [
-        ("mesh", Path("store/mesh.onnx"), "landmarker"),
-        ("own", Path("some/own.onnx"), "network"),
+    assert [(each.name, each.paths, each.role) for each in found] == [
+        ("mesh", [Path("store/mesh.onnx")], "landmarker"),
+        ("own", [Path("some/own.onnx")], "network"),
     ]
     assert found[1].recipe.precisions == ("fp32",)
 
@@ -58,3 +59,66 @@ def test_names_and_files() -> None:
 def test_names_that_cannot_be(names: list[str], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         recipes.check_names(names, recipes.Recipes())
+
+
+_BOOK = recipes.Recipes(
+    rows={
+        "follow": recipes.Recipe(graph="follow", of="mesh"),
+        "follow_swap": recipes.Recipe(("fp16",), graph="follow_swap", of="mesh"),
+        "own": recipes.Recipe(contract=Contract("arcface_112", denormalise=True)),
+        "mine": recipes.Recipe(graph="follow_swap", of="mesh", swap="my/own.onnx"),
+    }
+)
+
+
+def test_the_path_around_a_swap_network_named_on_the_spot() -> None:
+    (network,) = recipes.networks(["follow_swap:some/own.onnx"], _BOOK, {"mesh": Path("store/mesh.onnx")})
+    assert (network.name, network.role) == ("follow_swap-own", "follow_swap")
+    assert [(part.path, part.role) for part in network.parts] == [
+        (Path("store/mesh.onnx"), "landmarker"),
+        (Path("some/own.onnx"), "swapper"),
+    ]
+    assert network.recipe.precisions == ("fp16",)
+    assert network.recipe.contract == Contract("arcface_112", denormalise=True)  # that of the swap network's own row
+    assert recipes.models_of(["follow_swap:some/own.onnx"], _BOOK) == ["mesh"]
+
+
+def test_the_path_around_a_swap_network_of_a_row() -> None:
+    (network,) = recipes.networks(["mine"], _BOOK, {"mesh": Path("store/mesh.onnx")})
+    assert (network.name, network.paths) == ("mine", [Path("store/mesh.onnx"), Path("my/own.onnx")])
+    assert recipes.models_of(["mine", "follow"], _BOOK) == ["mesh"]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("follow_swap", r"name it as follow_swap:FILE\.onnx"),
+        ("follow_swap:nobody", "no model 'nobody'"),
+        ("follow_swap:follow", "no model 'follow'"),
+    ],
+)
+def test_a_path_around_nothing_is_a_sentence(name: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        recipes.check_names([name], _BOOK)
+
+
+def test_a_contract_in_a_recipe(tmp_path: Path) -> None:
+    path = tmp_path / "recipes.toml"
+    path.write_text('[models.own]\ncontract = { template = "arcface_112", mean = [0.5, 0.5, 0.5], std = [0.5, 0.5, 0.5] }\n')
+    contract = recipes.read(path).of("own").contract
+    assert contract == Contract("arcface_112", (0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
+    for wrong in ('{ template = "moon" }', "{ colour = 1 }", "3"):
+        path.write_text(f"[models.own]\ncontract = {wrong}\n")
+        with pytest.raises(UsageError, match="contract takes template, mean, std, denormalise and order"):
+            recipes.read(path)
+
+
+def test_an_engine_is_of_all_its_files_and_of_the_code_around_them(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("a.onnx", "b.onnx")]
+    for file in files:
+        file.write_bytes(file.name.encode())
+    one, two = (manifest.fingerprint(files, graph) for graph in ("", "follow_swap"))
+    assert one == "+".join(manifest.sha256_of(file) for file in files)
+    assert two.startswith(one) and len(two) > len(one)
+    files[1].write_bytes(b"other")
+    assert manifest.fingerprint(files, "follow_swap") != two

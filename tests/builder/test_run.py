@@ -16,8 +16,9 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from realtime.builder import manifest
-from realtime.builder.model import Row, State
-from realtime.builder.run import Plan, WriteScenes, build, planned, unfinished
+from realtime.builder.candidate import unfinished
+from realtime.builder.run import Plan, WriteScenes, build, planned
+from realtime.builder.table import Row, State
 from realtime.errors import BackendError
 from realtime.models.lock import locked
 from tests.builder.conftest import network

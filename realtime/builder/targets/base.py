@@ -46,8 +46,12 @@ class Target(Protocol):
     WRAPS: bool
     """Whether whole graphs around a network are built for it. On a processor our own code beats them."""
 
-    def build(self, source: Path, precision: str, engine: Path, sm: Sequence[int], shapes: Shapes) -> Built:
-        """Compile `source` into the file `engine`; `shapes` are those of open inputs. Raises RealtimeError naming unsupported operators."""
+    def build(self, source: Path, precision: str, engine: Path, sm: Sequence[int], shapes: Shapes, cache: Path) -> Built:
+        """Compile `source` into the file `engine`; `shapes` are those of open inputs.
+
+        `cache`: a folder of this library's, there or not yet, for what makes the next build faster.
+        Raises RealtimeError, before anything is compiled and naming all of them, when it does not have the network's operators.
+        """
 
 
 TARGETS: Mapping[str, tuple[str, str]] = MappingProxyType(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import onnx
+
 from realtime.backends.onnxruntime import load, version
 from realtime.builder.machine import processor
 from realtime.builder.targets.base import Built
@@ -12,6 +14,8 @@ from realtime.builder.wrap import Shapes
 from realtime.errors import BackendError
 
 _ERRORS_ONLY = 3
+_DOMAINS = ("ai.onnx", "com.microsoft", "org.pytorch.aten")
+"""Those whose operators are in the library: ONNX's and its own."""
 
 
 class OnnxRuntimeTarget:
@@ -28,8 +32,11 @@ class OnnxRuntimeTarget:
     def needs(self, precision: str) -> str:
         return precision
 
-    def build(self, source: Path, precision: str, engine: Path, sm: Sequence[int], shapes: Shapes) -> Built:
+    def build(self, source: Path, precision: str, engine: Path, sm: Sequence[int], shapes: Shapes, cache: Path) -> Built:
         ort = load()
+        lacking = _lacking(source)
+        if lacking:
+            raise BackendError(f"ONNX Runtime cannot build it: it does not support {', '.join(lacking)}.")
         options = ort.SessionOptions()
         options.log_severity_level = _ERRORS_ONLY
         options.optimized_model_filepath = str(engine)
@@ -45,6 +52,13 @@ class OnnxRuntimeTarget:
 
 def make(library: str) -> OnnxRuntimeTarget:
     return OnnxRuntimeTarget()
+
+
+def _lacking(source: Path) -> list[str]:
+    """Operators of domains that the library does not come with. It names one at a time itself."""
+    model = onnx.load(source, load_external_data=False)
+    known = (*_DOMAINS, *(function.domain for function in model.functions))
+    return sorted({f"{node.domain}.{node.op_type}" for node in model.graph.node if node.domain and not node.domain.startswith(known)})
 
 
 def _first_line(error: Exception) -> str:

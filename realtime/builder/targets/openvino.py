@@ -32,7 +32,7 @@ class OpenVinoTarget:
         """Half precision is a setting of the plug-in here: it takes the fp32 file and computes in what the processor has."""
         return "fp32" if precision == "fp16" else precision
 
-    def build(self, source: Path, precision: str, engine: Path, sm: Sequence[int], shapes: Shapes) -> Built:
+    def build(self, source: Path, precision: str, engine: Path, sm: Sequence[int], shapes: Shapes, cache: Path) -> Built:
         ov = load()
         core = ov.Core()
         core.set_property({"ENABLE_MMAP": False})

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+import onnx
 
 from realtime.backends.select import device_layer
 from realtime.builder.machine import Gpu, gpu
@@ -16,6 +20,9 @@ from realtime.errors import BackendError
 DEFAULT_SM = (86, 89, 120)
 """Ampere, Ada and Blackwell for desktops: what is built for where no GPU says otherwise. Turing (75) has to be asked for: *measured*,
 TensorRT-RTX 1.7 refuses fp32 matrix products for it, and with it the whole engine."""
+_LAYER = re.compile(r"(\S+) has no runners")
+_COUNTER = re.compile(r"_\d+$")
+"""*Measured*: NonMaxSuppression passes the parser of TensorRT-RTX 1.7, then "nms_0 has no runners that implement it"."""
 
 
 class TensorRtTarget:
@@ -41,7 +48,7 @@ class TensorRtTarget:
     def needs(self, precision: str) -> str:
         return precision
 
-    def build(self, source: Path, precision: str, engine: Path, sm: Sequence[int], shapes: Shapes) -> Built:
+    def build(self, source: Path, precision: str, engine: Path, sm: Sequence[int], shapes: Shapes, cache: Path) -> Built:
         trt, device = self._load(), gpu()
         ahead = hasattr(trt, "ComputeCapability")
         if not ahead and device is None:
@@ -56,12 +63,13 @@ class TensorRtTarget:
         if profile is not None:
             config.add_optimization_profile(profile)
         capabilities = _aim(trt, config, sm, device) if ahead else [device.sm if device else 0]
-        if hasattr(config, "create_timing_cache") and device is not None:
-            config.set_timing_cache(config.create_timing_cache(b""), False)
+        timings = cache / f"{self._library}-{self.version()}-sm{device.sm}.timings" if device is not None else None
+        _recall(config, timings)
         made = builder.build_serialized_network(network, config)
         if made is None:
-            raise BackendError(f"{self._library} cannot build it: {logger.last or 'it gave no reason'}.")
+            raise BackendError(f"{self._library} cannot build it: {_reason(logger.last, source)}.")
         engine.write_bytes(memoryview(made))
+        _remember(config, timings)
         made_for = {"compute_capabilities": capabilities, "driver": device.driver if device else None}
         return Built(self._library, self.version(), {"fp32": "f32", "fp16": "f16"}.get(precision, precision), made_for)
 
@@ -87,7 +95,7 @@ def _logger(trt: Any) -> Any:
 
         def log(self, severity: Any, message: str) -> None:
             if severity in (trt.ILogger.Severity.ERROR, trt.ILogger.Severity.INTERNAL_ERROR):
-                self.last = message.strip().rstrip(".")
+                self.last = " ".join(message.split()).rstrip(".")
 
     return Logger()
 
@@ -96,6 +104,42 @@ def _flags(trt: Any) -> int:
     """Types come from the graph. Newer versions know nothing else and may drop the flag."""
     flags = trt.NetworkDefinitionCreationFlag
     return 1 << int(flags.STRONGLY_TYPED) if hasattr(flags, "STRONGLY_TYPED") else 0
+
+
+def _recall(config: Any, file: Path | None) -> None:
+    """Let the builder look up how fast kernels were in former builds, where the library has a cache of that and a GPU to time them on.
+
+    TensorRT-RTX has one too, but asks a GPU for it even to make it empty; it times nothing when it builds ahead. Its other cache, of
+    kernels compiled at run time, is the running backend's.
+    """
+    if file is None or not hasattr(config, "create_timing_cache"):
+        return
+    content = file.read_bytes() if file.is_file() else b""
+    config.set_timing_cache(config.create_timing_cache(content), False)
+
+
+def _remember(config: Any, file: Path | None) -> None:
+    """Keep the timings for the next build. Two builds at once: the later one's are kept, which only costs time."""
+    kept = config.get_timing_cache() if file is not None and hasattr(config, "get_timing_cache") else None
+    if file is None or kept is None:
+        return
+    file.parent.mkdir(exist_ok=True)
+    temporary = file.with_name(f"{file.name}.{os.getpid()}")
+    try:
+        temporary.write_bytes(memoryview(kept.serialize()))
+        temporary.replace(file)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _reason(message: str, source: Path) -> str:
+    """What the library says, and the operator where it names a layer only: layers are called after the network's nodes."""
+    layer = _LAYER.search(message)
+    if layer is None:
+        return message or "it gave no reason"
+    nodes = onnx.load(source, load_external_data=False).graph.node
+    operators = {node.op_type for node in nodes if node.name in (layer[1], _COUNTER.sub("", layer[1]))}
+    return f"it does not support {', '.join(sorted(operators))} ({message})" if operators else message
 
 
 def _parse(trt: Any, network: Any, logger: Any, source: Path) -> None:
