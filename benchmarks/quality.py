@@ -147,7 +147,7 @@ def opened(cleanup: ExitStack) -> Rig:
 
 def fitted(rig: Rig, path: Path) -> Person:
     """A source photo, fitted by the swapper and embedded by the judge."""
-    photos, _ = load_source((path,), rig.models.photo_detector, rig.models.landmarker)
+    photos, _ = load_source((path,), rig.models.photo_detector, rig.models.photo_landmarker)
     embedding = rig.judge.embedding(photos[0].image, photos[0].landmarks.points)
     return Person(path.stem, SOURCES[path.name], rig.models.swapper.fit(photos), embedding)
 

@@ -23,6 +23,7 @@ from realtime.models.detectors.yunet import YuNet
 from realtime.models.landmarks.mesh import MeshLandmarker
 from realtime.models.recognisers.sface import SFace
 from realtime.models.swappers.mesh import MeshSwapper
+from realtime.networks import open_networks
 from realtime.pipeline.controls import Controls
 from realtime.pipeline.infer import Infer
 from realtime.pipeline.pipeline import Limits, Pipeline
@@ -101,12 +102,12 @@ class Soak:
         store.ensure(app.needed(settings))
         profile = PROFILES[settings.profile]
         paths = {name: store.path(name) for name in app.needed(settings)}
-        sessions = app.open_networks(paths, settings.backend, engines_folder(), store.folder / "compiled", print)
+        sessions = open_networks(paths, settings.backend, engines_folder(), store.folder / "compiled", print)
         opened = {name: cleanup.enter_context(session) for name, session in sessions.items()}
         detector, mesh, sface = (Network(opened[name], self._faults) for name in (profile.detector, app.MESH, app.SFACE))
         swapper, landmarker = MeshSwapper(), MeshLandmarker(mesh)
         swapper.warm_up()
-        models = app.Models(YuNet(detector), YuNet(detector, thorough=True), landmarker, SFace(sface), swapper, {})
+        models = app.Models(YuNet(detector), YuNet(detector, thorough=True), landmarker, landmarker, SFace(sface), swapper, {})
         identities = app.fit_sources(settings, models, print)
         controls = Controls()
         entry = CameraEntry(0, "breaking camera", "", cv2.CAP_ANY)

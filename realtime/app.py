@@ -16,22 +16,24 @@ from typing import Any, cast
 
 import cv2
 
-from realtime.backends.base import Session
+from realtime.backends.base import FrameSession, Session
 from realtime.config import Settings
 from realtime.errors import RealtimeError, SinkError
 from realtime.models.base import Detector, Identity, Landmarker, Recogniser, Swapper
 from realtime.models.detectors.yunet import YuNet
+from realtime.models.landmarks.fused import FusedLandmarker
 from realtime.models.landmarks.mesh import MeshLandmarker
 from realtime.models.recognisers.sface import SFace
 from realtime.models.store import ModelStore, Progress
 from realtime.models.swappers.mesh import MeshSwapper
 from realtime.models.swappers.select import SwapOptions
+from realtime.networks import places
 from realtime.opening import Opener, open_swap_network
 from realtime.photos import load_source
 from realtime.pipeline.controls import Controls
 from realtime.pipeline.finish import Finisher, OnLost
 from realtime.pipeline.infer import Infer
-from realtime.pipeline.pipeline import Limits, Pipeline
+from realtime.pipeline.pipeline import Halves, Limits, Pipeline
 from realtime.pipeline.telemetry import FrameLog, Telemetry, unwritable
 from realtime.profiles import PROFILES
 from realtime.sinks.base import Sink
@@ -68,6 +70,8 @@ class Models:
     photo_detector: Detector
     """For source photos: takes its time and looks for faces of any size."""
     landmarker: Landmarker
+    photo_landmarker: Landmarker
+    """For source photos, which have any size."""
     recogniser: Recogniser | None
     swapper: Swapper
     roles: dict[str, dict[str, str]]
@@ -88,10 +92,12 @@ def needed(settings: Settings) -> tuple[str, ...]:
 def load_models(settings: Settings, models: ModelStore, cleanup: ExitStack, notify: Notify = log.warning) -> Models:
     """Open every network on its backend; `cleanup` closes them. The models must be in the store."""
     profile = PROFILES[settings.profile]
-    opener = Opener(settings.backend, models, engines_folder(), cleanup, notify)
+    fraction = settings.gpu_memory_fraction
+    count = len(needed(settings)) + (settings.swapper != MESH)
+    opener = Opener(settings.backend, models, engines_folder(), cleanup, notify, *places(settings.device, fraction, count), fraction)
 
-    def open_all() -> dict[str, Session]:
-        return opener.open({name: models.path(name) for name in needed(settings)})
+    def open_all() -> tuple[dict[str, Session], FrameSession | None]:
+        return opener.open({name: models.path(name) for name in needed(settings)}), opener.open_follow(models.path(MESH))
 
     # Networks load without the interpreter's lock, on a core that would be idle. They have the extra thread because they are done within
     # a second: compiling our own code, the first time ever, takes many, during which Ctrl-C reaches the main thread only.
@@ -99,18 +105,20 @@ def load_models(settings: Settings, models: ModelStore, cleanup: ExitStack, noti
         opening = extra.submit(open_all)
         swapper, swapped_by = _swapper(settings, opener)
         LandmarkFilter.warm_up()
-        sessions = opening.result()
+        sessions, follow = opening.result()
     detector, mesh, recogniser = sessions[profile.detector], sessions[MESH], sessions.get(SFACE)
+    single = MeshLandmarker(mesh)
+    landmarker = single if follow is None else FusedLandmarker(follow, single)
     roles = {
         "detector": {"model": profile.detector, "backend": detector.backend},
-        "landmarker": {"model": MESH, "backend": mesh.backend},
+        "landmarker": {"model": MESH, "backend": landmarker.backend},
         "swapper": {"model": swapper.name, "backend": swapped_by},
     }
     if recogniser is not None:
         roles["recogniser"] = {"model": SFACE, "backend": recogniser.backend}
     yunet = YuNet(detector, score=settings.score, min_face=settings.min_face)
     patient = YuNet(detector, thorough=True)
-    return Models(yunet, patient, MeshLandmarker(mesh), SFace(recogniser) if recogniser else None, swapper, roles)
+    return Models(yunet, patient, landmarker, single, SFace(recogniser) if recogniser else None, swapper, roles)
 
 
 def _swapper(settings: Settings, opener: Opener) -> tuple[Swapper, str]:
@@ -136,7 +144,7 @@ def fit_sources(settings: Settings, models: Models, notify: Notify) -> list[Iden
         return [models.swapper.fit([])]
     identities = []
     for paths in settings.sources:
-        photos, notes = load_source(paths, models.photo_detector, models.landmarker)
+        photos, notes = load_source(paths, models.photo_detector, models.photo_landmarker)
         for note in (*notes, *strangers(photos, models.recogniser)):
             notify(note)
         identities.append(models.swapper.fit(photos))
@@ -213,6 +221,8 @@ class App:
     def _warn(self) -> None:
         if self._settings.on_lost == "pass":
             self._notify("--on-lost pass: your own face is shown, unswapped, whenever it cannot be followed")
+        if "," in self._settings.device and self._settings.swapper == MESH:
+            self._notify(f"--device {self._settings.device}: the mesh swap runs on the processor, so the second GPU has nothing to do")
 
     def _models(self, cleanup: ExitStack) -> Models:
         models = model_store()
@@ -225,9 +235,10 @@ class App:
         settings = self._settings
         tracker = Tracker(models.detector, models.landmarker, models.recogniser, tracking(settings))
         windows = [sink for sink in sinks if isinstance(sink, WindowSink)]
+        infer = Infer(tracker, models.swapper, identities, self.controls)
         pipeline = Pipeline(
             source,
-            Infer(tracker, models.swapper, identities, self.controls),
+            Halves(infer.follow, infer.swap) if "," in settings.device else infer,
             lambda width, height: finisher(settings, width, height, sinks),
             sinks,
             telemetry=self.telemetry,
@@ -238,6 +249,8 @@ class App:
             on_still=self._save_still,
             limits=Limits(settings.frames, settings.seconds),
         )
+        if isinstance(models.landmarker, FusedLandmarker):
+            models.landmarker.session.watch(pipeline.upcoming)
         return pipeline
 
     def _opened(self, info: SourceInfo, kind: str, sinks: Sequence[Sink]) -> None:

@@ -22,7 +22,7 @@ CORNERS = ("top-left", "top-right", "bottom-left", "bottom-right")
 SWAP_CONTRACTS = (
     "inswapper", "hyperswap", "ghost", "simswap", "simswap_512", "hififace", "uniface", "blendswap", "dfm", "latent"
 )  # fmt: skip
-BACKENDS = ("auto", "openvino", "onnxruntime")
+BACKENDS = ("auto", "tensorrt", "tensorrt-rtx", "cuda", "directml", "coreml", "openvino", "onnxruntime")
 LOG_LEVELS = ("debug", "info", "warning", "error")
 SIZES = {"360p": (640, 360), "480p": (640, 480), "540p": (960, 540), "720p": (1280, 720), "1080p": (1920, 1080), "1440p": (2560, 1440)}
 
@@ -61,6 +61,10 @@ class Settings:
     badge: str = "bottom-right"
     """A corner, or "off"."""
     backend: str = "auto"
+    device: str = "auto"
+    """"auto", "cpu", a GPU's number, or two with a comma: one to follow on and one to swap on."""
+    gpu_memory_fraction: float | None = None
+    """0..1 of the GPU's memory; None: no limit."""
     report: Path | None = None
     frame_log: Path | None = None
     log_level: str = "warning"
@@ -193,6 +197,16 @@ def _choice(*names: str) -> Callable[[Any], str]:
     return parse
 
 
+def _device(value: Any) -> str:
+    text = _text(value).lower().replace(" ", "")
+    if text not in ("auto", "cpu") and re.fullmatch(r"\d{1,2}(,\d{1,2})?", text) is None:
+        raise ValueError
+    one, _, other = text.partition(",")
+    if one == other:
+        raise UsageError(f"{text} names one GPU twice: give its number once, or two different ones")
+    return text
+
+
 def _degrees(value: Any) -> int:
     return int(_choice("0", "90", "180", "270")(_text(value)))
 
@@ -266,8 +280,12 @@ OPTIONS: tuple[Option, ...] = (
            "a number from 0.05 to 1", _number(0.05, 1)),
     Option("badge", "badge", _SWAP, "CORNER", "corner of the 'AI' badge: top-left, bottom-right, ... or off",
            _one_of((*CORNERS, "off")), _choice(*CORNERS, "off"), (*CORNERS, "off")),
-    Option("backend", "backend", _RUN, "NAME", "what runs the networks: auto, openvino or onnxruntime",
+    Option("backend", "backend", _RUN, "NAME", "what runs the networks: tensorrt, cuda, openvino, ... or auto",
            _one_of(BACKENDS), _choice(*BACKENDS), BACKENDS),
+    Option("device", "device", _RUN, "WHICH", "where: cpu, a GPU's number, or 0,1 to follow on one, swap on one",
+           "auto, cpu, a GPU's number such as 0, or two such as 0,1", _device),
+    Option("gpu-memory-fraction", "gpu_memory_fraction", _RUN, "N", "most of the GPU's memory to take, 0.05 to 1",
+           "a number from 0.05 to 1", _number(0.05, 1), shown_default="no limit"),
     Option("frames", "frames", _RUN, "N", "stop after so many frames",
            "a whole number above 0", _count, shown_default="no limit"),
     Option("seconds", "seconds", _RUN, "N", "stop after so many seconds, of a file: of its own time",

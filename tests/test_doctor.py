@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from realtime import cli
+from realtime.backends.gpus import Gpu
 from realtime.backends.select import BackendStatus
 from realtime.commands import checks
 from realtime.commands.checks import Finding
@@ -222,3 +223,15 @@ def test_models_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys:
     assert "1.5 MB" in out
     assert err == "realtime: fetching a\n"
     assert cli.main(["models", "fetch", "a", "--from", "no such folder"]) == 2
+
+
+def test_gpus_and_what_drives_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("realtime.backends.gpus.gpus", lambda: [Gpu(89, 12040, "RTX 4070", 12 * 2**30)])
+    (found,) = checks._gpus()
+    assert (found.check, found.detail) == ("gpu 0", "RTX 4070 (12 GiB, compute capability 8.9, driver for CUDA 12.4)")
+    monkeypatch.setattr("realtime.backends.gpus.gpus", list)
+    (none,) = checks._gpus()
+    assert none.status == "ok" and "runs on the processor" in none.detail
+    driven = BackendStatus("tensorrt", usable=True, version="11.4", why="", note="driven by cuda-bindings 13.5")
+    monkeypatch.setattr("realtime.backends.select.describe", lambda: [driven])
+    assert [finding.detail for finding in checks._backends()] == ["11.4, driven by cuda-bindings 13.5"]

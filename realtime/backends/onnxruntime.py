@@ -160,6 +160,7 @@ class OnnxRuntimeFrames:
         for name, array in self._given.items():
             self._binding.bind_output(name, "cpu", 0, array.dtype, array.shape, array.ctypes.data)
         self._frame: Array | None = None
+        self._kept: Array | None = None  # the same pixels, side by side
         self._there: Any = None
 
     @property
@@ -179,7 +180,8 @@ class OnnxRuntimeFrames:
         _run(self._session, self._binding)
         return self._given
 
-    def _bring(self, frame: Array) -> None:
+    def _bring(self, given: Array) -> None:
+        frame = np.ascontiguousarray(given)
         if self._device.option != "cuda":
             self._binding.bind_input(_FRAME, "cpu", 0, frame.dtype, frame.shape, frame.ctypes.data)
         elif self._there is not None and tuple(self._there.shape()) == frame.shape:
@@ -187,13 +189,13 @@ class OnnxRuntimeFrames:
         else:
             self._there = self._ort.OrtValue.ortvalue_from_numpy(frame, "cuda", self._device.ordinal)
             self._binding.bind_ortvalue_input(_FRAME, self._there)
-        self._frame = frame
+        self._frame, self._kept = given, frame
 
     def watch(self, upcoming: Callable[[], Array | None]) -> None:
         """The library uploads when it runs."""
 
     def close(self) -> None:
-        self._binding = self._session = self._there = self._frame = None
+        self._binding = self._session = self._there = self._frame = self._kept = None
 
     def __enter__(self) -> Self:
         return self

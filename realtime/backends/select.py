@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -149,9 +149,10 @@ class BackendStatus:
     """What to know of one that is usable."""
 
 
-def describe() -> list[BackendStatus]:
-    """Every backend in order of preference; imports each library."""
-    return [_status(name) for name in BACKENDS]
+def describe(names: Iterable[str] = ()) -> list[BackendStatus]:
+    """The named backends, or all, in order of preference; imports the library of each."""
+    wanted = set(names) or set(BACKENDS)
+    return [_status(name) for name in BACKENDS if name in wanted]
 
 
 def _status(name: str) -> BackendStatus:
@@ -206,8 +207,8 @@ def _engines_status(name: str) -> Callable[[], tuple[str, str]]:
 
         _gpu()
         version = str(engine.load(name).__version__)
-        layer, note = device_layer()
-        return f"{version} with {layer}", note
+        layer, lack = device_layer()
+        return version, f"driven by {layer}{f'; {lack}' if lack else ''}"
 
     return status
 

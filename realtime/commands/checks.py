@@ -76,6 +76,7 @@ def _system() -> Iterator[Finding]:
 
 def _engines() -> Iterator[Finding]:
     """Engines that were built: which of them a run uses, and why it would refuse one."""
+    from realtime.backends.gpus import gpus
     from realtime.backends.select import describe
     from realtime.builder import manifest
     from realtime.errors import BackendError
@@ -88,7 +89,7 @@ def _engines() -> Iterator[Finding]:
         yield Finding("engines", "ok", "none built: the models are used as they are (`python build_engines.py` builds)")
     for name in names:
         try:
-            entry = manifest.find(folder, name, store / f"{name}.onnx", versions)
+            entry = manifest.find(folder, name, store / f"{name}.onnx", versions, next(iter(gpus()), None))
         except BackendError as error:
             yield Finding(f"engine {name}", "note", str(error))
             continue
@@ -102,8 +103,19 @@ def _backends() -> Iterator[Finding]:
     found = describe()
     any_usable = any(backend.usable for backend in found)
     for backend in found:
-        detail = backend.version if backend.usable else backend.why
+        detail = ", ".join(filter(None, (backend.version, backend.note))) if backend.usable else backend.why
         yield Finding(f"backend {backend.name}", "ok" if backend.usable else "note" if any_usable else "cure", detail)
+
+
+def _gpus() -> Iterator[Finding]:
+    """NVIDIA's, by the driver; those of others show among the backends."""
+    from realtime.backends.gpus import gpus
+
+    found = gpus()
+    for number, gpu in enumerate(found):
+        yield Finding(f"gpu {number}", "ok", str(gpu))
+    if not found:
+        yield Finding("gpu", "ok", "no NVIDIA GPU, or no driver for it: the swap runs on the processor")
 
 
 def _models() -> Iterator[Finding]:
@@ -205,6 +217,7 @@ def existing(path: Path) -> Path:
 CHECKS: dict[str, Check] = {
     "python": _python,
     "system": _system,
+    "gpu": _gpus,
     "backends": _backends,
     "engines": _engines,
     "models": _models,

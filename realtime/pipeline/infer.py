@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Protocol
 
@@ -41,8 +42,20 @@ class Tracker(Protocol):
     def track(self, image: Image, at: float) -> Tracked: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """A frame half way: what the tracker found in it, or raised."""
+
+    frame: Frame
+    found: Tracked | Exception
+    seconds: float
+
+
 class Infer:
-    """Frame in, verdict out; belongs to the infer thread. Never raises for one bad frame: that frame counts as lost."""
+    """Frame in, verdict out; belongs to the infer thread, or each half to one.
+
+    Never raises for one bad frame: that frame counts as lost.
+    """
 
     def __init__(
         self,
@@ -65,17 +78,31 @@ class Infer:
         self._failing_since: float | None = None
 
     def __call__(self, frame: Frame) -> Verdict:
+        return self.swap(self.follow(frame))
+
+    def follow(self, frame: Frame) -> Followed:
+        """The first half, which may have a thread of its own: where the face is."""
         start = perf_counter()
         try:
-            verdict = self._decide(frame)
+            tracked = self._tracker.track(frame.image, frame.captured_at)
+        except Exception as error:  # the second half knows what follows from it
+            return Followed(frame, error, perf_counter() - start)
+        return Followed(frame, tracked, perf_counter() - start)
+
+    def swap(self, followed: Followed) -> Verdict:
+        """The second half: what is shown. It alone touches the swapper and remembers what was seen."""
+        start = perf_counter()
+        try:
+            if isinstance(followed.found, Exception):
+                raise followed.found
+            verdict = self._decide(followed.frame, followed.found)
             self._failing_since = None
         except Exception as error:
-            verdict = self._failed(frame, error)
-        verdict.times["infer"] = perf_counter() - start
+            verdict = self._failed(followed.frame, error)
+        verdict.times["infer"] = followed.seconds + perf_counter() - start
         return verdict
 
-    def _decide(self, frame: Frame) -> Verdict:
-        tracked = self._tracker.track(frame.image, frame.captured_at)
+    def _decide(self, frame: Frame, tracked: Tracked) -> Verdict:
         times = {part: seconds for part, seconds in tracked.times.items() if seconds > 0}
         if tracked.face is None:
             return self._lost(frame, tracked, times)

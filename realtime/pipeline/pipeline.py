@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from time import monotonic, perf_counter
+from typing import Any
 
 import cv2
 import numpy as np
@@ -23,7 +24,7 @@ from realtime.pipeline.telemetry import FrameLog, Telemetry
 from realtime.pipeline.watchdog import Watchdog, Work
 from realtime.sinks.base import Sink
 from realtime.sources.base import EndOfStream, Source, SourceInfo
-from realtime.types import Frame, OutputFrame, State, StreamFormat, Verdict
+from realtime.types import Frame, Image, OutputFrame, State, StreamFormat, Verdict
 
 READ_SECONDS = 0.25
 """How long one `read` may wait: the capture stage looks up at least this often to see whether it should end."""
@@ -38,6 +39,14 @@ TICK_SECONDS = 0.015
 
 
 @dataclass(frozen=True, slots=True)
+class Halves:
+    """The infer stage in two threads: while one frame is swapped the next one is followed. `swap` takes what `follow` gives."""
+
+    follow: Callable[[Frame], Any]
+    swap: Callable[[Any], Verdict]
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
     """When a run ends by itself; None: never."""
 
@@ -47,7 +56,7 @@ class Limits:
 
 
 class Pipeline:
-    """Runs one source through one infer function into sinks. The thread that calls `run` is the main one: it owns windows.
+    """Runs one source through one infer function, or its halves, into sinks. The thread that calls `run` is the main one: it owns windows.
 
     make_finisher is called once the source has told its size.
     """
@@ -55,7 +64,7 @@ class Pipeline:
     def __init__(
         self,
         source: Source,
-        infer: Callable[[Frame], Verdict],
+        infer: Callable[[Frame], Verdict] | Halves,
         make_finisher: Callable[[int, int], Finisher],
         sinks: Sequence[Sink],
         *,
@@ -80,7 +89,7 @@ class Pipeline:
         self._limits = limits or Limits()
         self._over = threading.Event()
         self._info: SourceInfo | None = None
-        self._slots: tuple[Slot[Frame] | Slot[Verdict], ...] = ()
+        self._slots: tuple[Slot[Any], ...] = ()
 
     @property
     def info(self) -> SourceInfo | None:
@@ -90,6 +99,11 @@ class Pipeline:
     @property
     def dropped(self) -> int:
         return sum(slot.dropped for slot in self._slots)
+
+    def upcoming(self) -> Image | None:
+        """The picture that waits to be taken by the infer stage, if there is one; it may be replaced before that."""
+        frame = self._slots[0].peek() if self._slots else None
+        return None if frame is None else frame.image
 
     def stop(self) -> None:
         """End the run soon; may be called from any thread or a signal handler, also before `run`."""
@@ -120,29 +134,54 @@ class Pipeline:
         self._captured: Slot[Frame] = Slot(policy)
         self._decided: Slot[Verdict] = Slot(policy)
         self._slots = (self._captured, self._decided)
+        self._works: tuple[Work, ...] = (Work(),)
         self._finisher = self._make_finisher(stream.width, stream.height)
         self._live = stream.live
         self._began: float | None = None
         self._outlets = Outlets(self._sinks, stream)
         self._pace = Pace(stream.fps)
-        self._work = Work()
         self._newest = monotonic()
         self._shown: OutputFrame | None = None
         self._stages = (
             Stage("capture", self._capture, self._captured.close),
-            Stage("infer", self._decide, self._decided.close),
+            *self._infer_stages(policy),
             Stage("blend", self._blend, self._over.set),
         )
 
+    def _infer_stages(self, policy: Policy) -> list[Stage]:
+        if not isinstance(self._infer, Halves):
+            return [self._working("infer", self._captured, self._infer, self._decided, self._works[0])]
+        followed: Slot[Any] = Slot(policy)
+        self._slots, self._works = (*self._slots, followed), (Work(), Work())
+        return [
+            self._working("follow", self._captured, self._infer.follow, followed, self._works[0]),
+            self._working("swap", followed, self._infer.swap, self._decided, self._works[1]),
+        ]
+
+    def _working(self, name: str, source: Slot[Any], work_on: Callable[[Any], Any], target: Slot[Any], work: Work) -> Stage:
+        """A stage that takes one item after the other from one slot, and hands on what becomes of it."""
+
+        def step() -> bool:
+            try:
+                item = source.get()
+            except SlotClosed:
+                return False
+            work.begin()
+            done = work_on(item)
+            work.end()
+            return target.put(done)
+
+        return Stage(name, step, target.close)
+
     def _supervise(self, stages: Stages) -> None:
         deadline = monotonic() + self._limits.seconds if self._live and self._limits.seconds is not None else None
-        watchdog = Watchdog(self._work)
+        watchdogs = [Watchdog(work) for work in self._works]
         while not self._over.wait(TICK_SECONDS):
             self._on_tick()
             now = monotonic()
             if stages.failed or (deadline is not None and now >= deadline):
                 return
-            if watchdog.look(now) > HUNG_SECONDS:
+            if max(watchdog.look(now) for watchdog in watchdogs) > HUNG_SECONDS:
                 cure = "start again, with another --backend if it comes again"
                 raise BackendError(f"the networks have not answered for {HUNG_SECONDS:.0f} seconds: {cure}")
 
@@ -150,8 +189,8 @@ class Pipeline:
         """Wake every stage wherever it waits, and make it end."""
         for stage in self._stages:
             stage.stop()
-        self._captured.close(discard=True)
-        self._decided.close(discard=True)
+        for slot in self._slots:
+            slot.close(discard=True)
         self._source.close()
 
     def _capture(self) -> bool:
@@ -183,17 +222,6 @@ class Pipeline:
             return frame
         image = cv2.resize(frame.image, (self._info.width, self._info.height), interpolation=cv2.INTER_AREA)
         return Frame(frame.seq, frame.captured_at, image, frame.media_time)
-
-    def _decide(self) -> bool:
-        try:
-            frame = self._captured.get()
-        except SlotClosed:
-            return False
-        assert frame is not None  # no time limit was given
-        self._work.begin()
-        verdict = self._infer(frame)
-        self._work.end()
-        return self._decided.put(verdict)
 
     def _blend(self) -> bool:
         if self._shown is None and self._outlets.steady:
@@ -243,8 +271,9 @@ class Pipeline:
 
     def _cover(self, now: float) -> OutputFrame:
         """What is shown while there is nothing to show."""
-        if self._work.lasting(now) > SILENT_SECONDS:
-            self.telemetry.hanging(self._work.since)
+        hanging = max(self._works, key=lambda work: work.lasting(now))
+        if hanging.lasting(now) > SILENT_SECONDS:
+            self.telemetry.hanging(hanging.since)
             return self._finisher.stalled(now)
         return self._finisher.card(State.NO_SIGNAL if self.telemetry.frames_in else State.STARTING, at=now)
 

@@ -53,6 +53,10 @@ class Slot(Generic[T]):
             self._changed.notify_all()
             return item
 
+    def peek(self) -> T | None:
+        """What waits inside, left there; somebody else may take or replace it at any time."""
+        return self._item
+
     def close(self, discard: bool = False) -> None:
         """Wake everyone; an item still inside may be taken unless `discard`. Closing twice is harmless."""
         with self._changed:

@@ -183,11 +183,12 @@ class TestWithGpu:
     def test_describe_names_the_device_layer(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(engine, "import_module", lambda name: SimpleNamespace(__version__="11.4"))
         monkeypatch.setattr(cuda, "version", lambda: "13.5")
-        assert {each.name: each.version for each in select.describe()}["tensorrt"] == "11.4 with cuda-bindings 13.5"
+        found = {each.name: each for each in select.describe()}["tensorrt"]
+        assert (found.version, found.note) == ("11.4", "driven by cuda-bindings 13.5")
         monkeypatch.setattr(cuda, "version", _raise(UnavailableError("cuda-bindings cannot be loaded.")))
         monkeypatch.setattr(pycuda, "version", lambda: "2026.1")
         found = {each.name: each for each in select.describe()}["tensorrt"]
-        assert (found.version, found.note) == ("11.4 with PyCUDA 2026.1", pycuda.NO_GRAPHS)
+        assert (found.version, found.note) == ("11.4", f"driven by PyCUDA 2026.1; {pycuda.NO_GRAPHS}")
 
 
 def test_an_unknown_backend_is_a_usage_error() -> None:

@@ -10,7 +10,7 @@ import pytest
 from realtime.backends.onnxruntime import OnnxRuntimeSession
 from realtime.builder import manifest, prepare
 from realtime.builder.targets.base import target
-from realtime.opening import open_networks
+from realtime.networks import open_networks
 
 
 @pytest.fixture

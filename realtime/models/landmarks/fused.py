@@ -1,0 +1,45 @@
+"""The dense mesh by one graph around the network: the frame goes to the GPU once, and each look at it is one launch."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from realtime.backends.base import FrameSession
+from realtime.errors import ModelError
+from realtime.models.base import Landmarker
+from realtime.models.landmarks.mesh import POINTS
+from realtime.types import Image, Landmarks, Region
+
+
+class FusedLandmarker:
+    """Finds the mesh in a region of a frame by the graph `follow` of `graphs`: crop, network and coordinates are in it.
+
+    `otherwise` takes frames of sizes that the session does not. An image that is the very object of the call before is not uploaded again,
+    for a tracker looks at a frame several times. It is kept until the next, and must not change meanwhile, as no captured image does.
+    """
+
+    def __init__(self, session: FrameSession, otherwise: Landmarker) -> None:
+        if session.inputs.keys() != {"region"}:
+            raise ModelError(f"A graph that follows takes a frame and a region: this one takes {', '.join(session.inputs)} too.")
+        self.session = session
+        self._region = session.inputs["region"]
+        self._otherwise = otherwise
+
+    @property
+    def name(self) -> str:
+        return "mesh"
+
+    @property
+    def backend(self) -> str:
+        return self.session.backend
+
+    def landmarks(self, image: Image, region: Region) -> Landmarks:
+        """As `MeshLandmarker.landmarks`; a network that gives anything but numbers saw no face: the presence is 0."""
+        if not self.session.takes(image.shape):
+            return self._otherwise.landmarks(image, region)
+        self._region[:] = region
+        outputs = self.session.run(image)
+        points = outputs["landmarks"].reshape(POINTS, 3).copy()
+        presence = float(outputs["presence"].flat[0])
+        sound = bool(np.isfinite(points).all()) and np.isfinite(presence)
+        return Landmarks(points, presence if sound else 0.0)

@@ -1,0 +1,172 @@
+"""Opening the networks of a run: on which device, by which backend, and what the user is told when it is not the best one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from realtime.backends.base import FrameSession, Session
+from realtime.backends.device import Budget
+from realtime.backends.gpus import gpus
+from realtime.backends.select import (
+    ANYWHERE,
+    AUTO,
+    BACKENDS,
+    ENGINES,
+    Place,
+    describe,
+    device_layer,
+    open_engine,
+    open_frames_engine,
+    open_session,
+)
+from realtime.builder import manifest
+from realtime.errors import BackendError, UsageError
+
+Notify = Callable[[str], None]
+"""Tells the user one sentence."""
+
+FOLLOW = "follow"
+"""The graph around the mesh network, as `build_engines.py` names it."""
+CPU = "cpu"
+
+
+def places(device: str, fraction: float | None, sessions: int) -> tuple[Place, Place]:
+    """Where a run follows and where it swaps, from --device and --gpu-memory-fraction. Raises UsageError for a GPU that is not there."""
+    if device == CPU:
+        return Place(processor_only=True), Place(processor_only=True)
+    if device == AUTO:
+        place = Place(budget=_budget(0, fraction), sessions=sessions)
+        return place, place
+    numbers = [int(number) for number in device.split(",")]
+    found = gpus()
+    missing = [number for number in numbers if found and number >= len(found)]
+    if missing:
+        names = ", ".join(f"{index}: {gpu.name}" for index, gpu in enumerate(found))
+        raise UsageError(f"there is no GPU {missing[0]} for --device: this machine has {names}")
+    given = [Place(number, budget=_budget(number, fraction), sessions=sessions) for number in numbers]
+    return given[0], given[-1]
+
+
+def _budget(number: int, fraction: float | None) -> Budget:
+    found = gpus() if fraction is not None else []
+    return Budget(int(found[number].memory * fraction)) if fraction is not None and number < len(found) else Budget()
+
+
+@dataclass(slots=True)
+class Networks:
+    """Opens networks one after the other and gathers what there is to say of them all."""
+
+    backend: str
+    engines: Path
+    """Folder of built engines."""
+    cache: Path
+    """Folder where backends keep compiled networks."""
+    place: Place = ANYWHERE
+    threads: int = 1
+    refused: dict[str, str] = field(default_factory=dict)
+    """Network -> why its engine is not used, in one sentence."""
+    fallen: list[str] = field(default_factory=list)
+    opened: list[Session | FrameSession] = field(default_factory=list)
+
+    def open(self, name: str, path: Path) -> Session:
+        """By the engine that was built for this machine, else by its file as it is. Raises BackendError."""
+        session = self._engine(name, path) or open_session(
+            path, self.backend, threads=self.threads, cache=self.cache, place=self.place, say=self.fallen.append
+        )
+        self.opened.append(session)
+        return session
+
+    def _engine(self, name: str, path: Path) -> Session | None:
+        entry = self._find(name, path)
+        if entry is None:
+            return None
+        try:
+            file = self.engines / entry.file
+            how = (entry.target, entry.precision, entry.arithmetic)
+            return open_engine(file, *how, threads=self.threads, cache=self.cache, place=self.place)
+        except BackendError as error:
+            self.refused[name] = str(error)
+            return None
+
+    def open_follow(self, mesh: Path) -> FrameSession | None:
+        """The graph around the mesh network on a GPU; None when none was built for it."""
+        entry = self._find(FOLLOW, mesh, ENGINES)
+        if entry is None:
+            return None
+        try:
+            session = open_frames_engine(self.engines / entry.file, entry.target, entry.precision, cache=self.cache, place=self.place)
+        except BackendError as error:
+            self.refused[FOLLOW] = str(error)
+            return None
+        self.opened.append(session)
+        return session
+
+    def _find(self, name: str, path: Path, targets: tuple[str, ...] = ()) -> manifest.Entry | None:
+        if not manifest.path_of(self.engines, name).is_file():
+            return None
+        found = gpus()
+        gpu = found[self.place.gpu or 0] if found and not self.place.processor_only else None
+        told: list[str] = []
+        try:
+            versions = self._versions(targets or tuple(BACKENDS))
+            return manifest.find(self.engines, name, path, versions, gpu, told.append)
+        except BackendError as error:
+            told.append(str(error))
+            return None
+        finally:
+            if told:
+                self.refused[name] = told[0]
+
+    def _versions(self, targets: tuple[str, ...]) -> dict[str, str]:
+        """Library versions of the backends that may be used."""
+        wanted = [name for name in targets if self.backend in (AUTO, name) and self.place.allows(name)]
+        return {each.name: each.version for each in describe(wanted) if each.usable}
+
+    def remarks(self, fraction: float | None = None) -> list[str]:
+        """What there is to say when all are open; nothing when all is as it should be."""
+        return [*self._refusals(), *self.fallen[:1], *self._unused_gpu(), *self._memory(fraction), *self._layer()]
+
+    def _refusals(self) -> list[str]:
+        if not self.refused:
+            return []
+        others = f" The same goes for {', '.join(list(self.refused)[1:])}." if len(self.refused) > 1 else ""
+        return [f"not using a built engine: {next(iter(self.refused.values()))}{others}"]
+
+    def _on_gpu(self) -> list[str]:
+        """Names of the backends on GPUs among those that were opened."""
+        names = {session.backend.removeprefix("onnxruntime ").split()[0] for session in self.opened}
+        return [name for name in BACKENDS if name in names and BACKENDS[name].on_gpu]
+
+    def _unused_gpu(self) -> list[str]:
+        """Never silently on the processor: a GPU that is there and not used is told, with what to do."""
+        told = bool(self.refused or self.fallen)
+        if told or self.backend != AUTO or self.place.processor_only or not self.opened or self._on_gpu():
+            return []
+        found = gpus()
+        cure = "run `pip install 'realtime-faceswap[nvidia]'` and `python build_engines.py`, or take --device cpu (`doctor` tells more)"
+        return [f"the networks run on the processor though there is a GPU, {found[0].name}: {cure}"] if found else []
+
+    def _memory(self, fraction: float | None) -> list[str]:
+        if fraction is None:
+            return []
+        unlimited = [name for name in self._on_gpu() if not BACKENDS[name].limits_memory]
+        if unlimited:
+            return [f"--gpu-memory-fraction: {', '.join(unlimited)} cannot be limited and takes what it needs"]
+        return [] if self._on_gpu() else ["--gpu-memory-fraction: nothing runs on a GPU"]
+
+    def _layer(self) -> list[str]:
+        note = device_layer()[1] if set(self._on_gpu()) & set(ENGINES) else ""
+        return [note] if note else []
+
+
+def open_networks(
+    paths: Mapping[str, Path], backend: str, engines: Path, cache: Path, notify: Notify, threads: int = 1, place: Place = ANYWHERE
+) -> dict[str, Session]:
+    """Each network as `Networks.open` has it, and what there is to say of them said."""
+    networks = Networks(backend, engines, cache, place, threads)
+    sessions = {name: networks.open(name, path) for name, path in paths.items()}
+    for remark in networks.remarks():
+        notify(remark)
+    return sessions
