@@ -37,6 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     atexit.register(gc.freeze)  # or the last collection looks through all that was loaded, for half a second and for nothing
     argv = sys.argv[1:] if argv is None else list(argv)
     _tolerant_streams()
+    os.umask(os.umask(0o077) | 0o002)  # no file of ours may be written by everybody, whatever the user's own mask says
     try:
         set_log_level(_log_level(argv))
         status = _command(argv)

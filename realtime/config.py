@@ -26,6 +26,8 @@ BACKENDS = ("auto", "tensorrt", "tensorrt-rtx", "cuda", "directml", "coreml", "o
 LOG_LEVELS = ("debug", "info", "warning", "error")
 SIZES = {"360p": (640, 360), "480p": (640, 480), "540p": (960, 540), "720p": (1280, 720), "1080p": (1920, 1080), "1440p": (2560, 1440)}
 
+_LARGEST_CONFIG = 1 << 20
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -320,12 +322,16 @@ def read_config(path: Path) -> dict[str, object]:
 
     try:
         # utf-8-sig: some editors on Windows put a byte-order mark in front, which TOML does not allow.
-        values = tomllib.loads(path.read_text("utf-8-sig"))
+        with path.open("rb") as file:
+            content = file.read(_LARGEST_CONFIG + 1)  # no more, whatever it is: a device has no end
+        if len(content) > _LARGEST_CONFIG:
+            raise UsageError(f"the configuration file {path} is larger than a megabyte: that is something else")
+        values = tomllib.loads(content.decode("utf-8-sig").replace("\r\n", "\n"))
     except FileNotFoundError:
         raise UsageError(f"the configuration file {path} does not exist: check the name given to --config") from None
     except OSError as error:
         raise UsageError(f"cannot read the configuration file {path}: {error.strerror or error}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # also of numbers too long for Python, and of brackets in brackets without end
         raise UsageError(f"the configuration file {path} is not valid TOML: {error}") from None
     known = [option.name for option in OPTIONS]
     named = {key.replace("_", "-"): value for key, value in values.items()}

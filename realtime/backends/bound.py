@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import MappingProxyType, TracebackType
@@ -17,9 +18,15 @@ _ALIGNMENT = 64
 """Bytes: one cache line, the widest vector register; runtimes take such a buffer as it is instead of copying it."""
 
 
+_MOST_BYTES = 1 << 30
+"""Of one input or output: a hundred times the largest that any network here has. A model file can claim anything."""
+
+
 def aligned_zeros(spec: TensorSpec) -> Array:
-    """A zeroed C-contiguous array for `spec` whose memory starts on a cache line."""
-    size = int(np.prod(spec.shape, dtype=np.int64)) * spec.dtype.itemsize
+    """A zeroed C-contiguous array for `spec` whose memory starts on a cache line. Raises BackendError for an absurd size."""
+    size = math.prod(spec.shape) * spec.dtype.itemsize
+    if not 0 <= size <= _MOST_BYTES:
+        raise BackendError(f"Tensor {spec.name} of shape {spec.shape} would take {size} bytes: this is no network for pictures.")
     raw = np.zeros(size + _ALIGNMENT, np.uint8)
     start = -raw.ctypes.data % _ALIGNMENT
     return raw[start : start + size].view(spec.dtype).reshape(spec.shape)

@@ -60,6 +60,17 @@ class Entry:
         return float(value) if value else float("inf")
 
 
+_TEXTS = ("target", "precision", "arithmetic", "file", "sha256", "onnx_sha256", "library", "version", "built_at")
+_KINDS: Mapping[str, Any] = {
+    **dict.fromkeys(_TEXTS, str),
+    **dict.fromkeys(("inputs", "outputs", "tried", "notes"), (list, tuple)),
+    **dict.fromkeys(("device", "gate"), dict),
+    "bytes": int,
+    "build_seconds": (int, float),
+    "chosen": bool,
+}
+
+
 def rebuild_command(model: str) -> str:
     return f"python build_engines.py --models {model}"
 
@@ -75,11 +86,24 @@ def read(folder: Path, model: str) -> list[Entry]:
         content = json.loads(path.read_text(encoding="utf-8"))
         if content["format"] != FORMAT:
             raise ValueError(f"format {content['format']}")
-        return [Entry(**entry) for entry in content["engines"]]
+        return [_checked(Entry(**entry)) for entry in content["engines"]]
     except FileNotFoundError:
         return []
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise BackendError(f"The manifest {path.name} makes no sense ({error}): run `{rebuild_command(model)} --force`.") from error
+
+
+def _checked(entry: Entry) -> Entry:
+    """Raises TypeError or ValueError for what `write` would not have written: no file beyond the folder is ever opened."""
+    for name, kind in _KINDS.items():
+        value = getattr(entry, name)
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise TypeError(f"{name} is {type(value).__name__}")
+    if Path(entry.file).name != entry.file or "\\" in entry.file or "\0" in entry.file:
+        raise ValueError("an engine lies elsewhere")
+    if not isinstance(entry.gate.get("ms"), int | float | type(None)):
+        raise TypeError("a time that is no number")
+    return entry
 
 
 def write(folder: Path, model: str, entries: Iterable[Entry]) -> None:

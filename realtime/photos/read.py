@@ -13,7 +13,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 from PIL import Image as Pil
-from PIL import ImageCms, ImageOps, UnidentifiedImageError
+from PIL import ImageCms, ImageOps, TiffImagePlugin, UnidentifiedImageError
 
 from realtime.errors import UsageError
 from realtime.types import Image
@@ -25,6 +25,8 @@ _MOST_PIXELS = 150_000_000
 _BACKDROP = 128
 """Grey behind transparent parts: neither bright nor dark beside skin."""
 _VIDEO = {".mp4", ".mov", ".mkv", ".avi", ".webm", ".m4v", ".mpg", ".mpeg", ".wmv", ".flv", ".ts", ".mts"}
+_TIFF = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
+_WIDTH, _LENGTH = 256, 257  # tags of TIFF 6.0
 _HEIC = (b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1")
 
 
@@ -47,7 +49,7 @@ def read_photo(path: str | Path, longest: int = LONGEST) -> Image:
     except Pil.DecompressionBombError:
         raise UsageError(_too_large(path)) from None
     except UnidentifiedImageError:
-        other = _decode_deep(path, longest)
+        other = _decode_deep(path, head, longest)
         if other is None:
             raise UsageError(_unknown(path, head, heif)) from None
         return other
@@ -143,8 +145,15 @@ def _from_deep(values: np.ndarray) -> Pil.Image:
     return Pil.fromarray(grey).convert("RGB")
 
 
-def _decode_deep(path: Path, longest: int) -> Image | None:
-    """By OpenCV, which knows formats that Pillow does not, 16-bit colour TIFF above all; None when it cannot either."""
+def _decode_deep(path: Path, head: bytes, longest: int) -> Image | None:
+    """A TIFF of a kind that Pillow does not know, 16-bit colour above all, by OpenCV; None when it is none, or cannot be read.
+
+    Nothing else is given to OpenCV: it takes any header's word for the size (a Radiance file of 500 bytes asks for five gigabytes).
+    """
+    if head[:4] not in _TIFF:
+        return None
+    if _tiff_pixels(path, head) > _MOST_PIXELS:
+        raise UsageError(_too_large(path))
     try:
         picture: Image | None = cv2.imdecode(np.fromfile(path, np.uint8), cv2.IMREAD_COLOR)
     except (cv2.error, OSError):
@@ -155,6 +164,19 @@ def _decode_deep(path: Path, longest: int) -> Image | None:
     if scale < 1:
         picture = cv2.resize(picture, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
     return picture
+
+
+def _tiff_pixels(path: Path, head: bytes) -> int:
+    """What the first picture of a TIFF claims to have; 0 when its directory makes no sense."""
+    try:
+        directory = TiffImagePlugin.ImageFileDirectory_v2(head[:16] if head[2:3] == b"+" or head[3:4] == b"+" else head[:8])
+        with path.open("rb") as file, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            file.seek(directory.next)
+            directory.load(file)
+        return int(directory.get(_WIDTH, 0)) * int(directory.get(_LENGTH, 0))
+    except Exception:  # whatever it trips over: OpenCV will see it too, and say no
+        return 0
 
 
 def _unknown(path: Path, head: bytes, heif: str) -> str:

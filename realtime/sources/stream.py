@@ -20,7 +20,7 @@ from realtime.sources.base import EndOfStream, SourceInfo
 from realtime.sources.fit import letterbox
 from realtime.sources.sync import Drain, Managed, Newest, Stop
 from realtime.sources.urls import redacted
-from realtime.sources.video import Painter, clockwise, nominal_fps, pixel_aspect, unplayable
+from realtime.sources.video import CAREFUL, Painter, clockwise, nominal_fps, pixel_aspect, unplayable
 from realtime.types import Frame, Image
 
 log = logging.getLogger(__name__)
@@ -117,6 +117,7 @@ class StreamSource(Managed):
     def _play(self, container: InputContainer, stream: VideoStream) -> None:
         # Frame threading would hold back a frame for every thread.
         stream.thread_type = "SLICE"
+        stream.codec_context.options = dict(CAREFUL)
         stream.codec_context.flags |= Flags.low_delay
         pace = _Pace() if container.duration is not None else None
         for packet in container.demux(stream):
@@ -181,7 +182,7 @@ def _options(url: str, limits: tuple[float, float]) -> dict[str, str]:
     since only the newest frame counts no delay remains.
     """
     limit = str(int(limits[1] * 1e6))
-    options = {"rw_timeout": limit, "timeout": limit, "analyzeduration": "1000000"}
+    options = {"rw_timeout": limit, "timeout": limit, "analyzeduration": "1000000", **CAREFUL}
     if url.lower().startswith("rtsp"):
         # UDP loses packets on any busy network and smears the picture. `stimeout` is what FFmpeg before 5 calls `timeout`.
         options |= {"rtsp_transport": "tcp", "stimeout": limit, "max_delay": "200000"}

@@ -25,6 +25,10 @@ from realtime.types import Frame, Image
 log = logging.getLogger(__name__)
 
 FALLBACK_FPS = 30.0
+MOST_PIXELS = 8192 * 8192
+"""Of a picture: twice 8K. A header of a few bytes can claim a quarter of a gigapixel, and FFmpeg would believe it."""
+CAREFUL = {"max_pixels": str(MOST_PIXELS)}
+"""Options that make FFmpeg refuse larger pictures before it asks for their memory, also when the size changes in mid-stream."""
 _DECODERS = 4
 """Threads at most: more hold more frames in memory and take cores from the swap, for a decoder that already outruns it."""
 
@@ -38,6 +42,8 @@ class Painter:
     def paint(self, frame: VideoFrame, degrees: int, aspect: float = 1.0) -> Image:
         """(h, w, 3) uint8 BGR, an array of its own, turned clockwise by `degrees`; `aspect` is the width of a pixel over its height."""
         width = round(frame.width * aspect)
+        if width * frame.height > MOST_PIXELS:  # the header's shape of a pixel, not the picture, makes it so large
+            width = frame.width
         picture = self._reformatter.reformat(frame, width=width, height=frame.height, format="bgr24")
         plane = picture.planes[0]
         # The picture is new each time, so a view of it needs no copy; rows are padded only where the width is not a multiple of 16 or so.
@@ -74,7 +80,10 @@ def unplayable(container: InputContainer) -> str:
         return "has no picture in it (sound only?)"
     # PyAV's types do not know it: a stream whose codec is unknown (or whose header is cut short) has no context.
     context: object = container.streams.video[0].codec_context
-    return "is damaged or in a format that is not known here" if context is None else ""
+    if context is None:
+        return "is damaged or in a format that is not known here"
+    width, height = container.streams.video[0].width or 0, container.streams.video[0].height or 0
+    return f"has pictures of {width}x{height}, more than {MOST_PIXELS // 1_000_000} million pixels" if width * height > MOST_PIXELS else ""
 
 
 class _Reel:
@@ -82,12 +91,13 @@ class _Reel:
 
     def __init__(self, path: Path) -> None:
         self.corrupt = 0
-        self.container: InputContainer = av.open(str(path), metadata_errors="replace")
+        self.container: InputContainer = av.open(str(path), metadata_errors="replace", options=CAREFUL)
         problem = unplayable(self.container)
         if problem:
             self.container.close()
             raise UsageError(f"'{path}' {problem}: give another video file.")
         self.stream = self.container.streams.video[0]
+        self.stream.codec_context.options = dict(CAREFUL)
         self.stream.thread_type = "AUTO"
         self.stream.codec_context.thread_count = min(os.cpu_count() or 1, _DECODERS)
 

@@ -59,7 +59,7 @@ class Topology:
 def load_topology(path: Path | None = None) -> Topology:
     """The package's own canonical face, or the one in an .npz file with `tri` (T, 3), `uv` (V, 2) and `xyz` (V, 3)."""
     data = path if path is not None else resources.files(__package__) / "face_topology.npz"
-    with data.open("rb") as stream, np.load(stream) as arrays:
+    with data.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
         return build_topology(arrays["tri"], arrays["uv"], arrays["xyz"])
 
 

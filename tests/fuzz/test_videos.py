@@ -1,0 +1,94 @@
+"""Videos that lie."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from realtime.errors import SourceError, UsageError
+from realtime.sources import video
+from realtime.sources.base import EndOfStream
+from realtime.sources.video import FileSource
+from tests.fuzz.mutations import mutated
+from tests.sources.media import plain, write_video
+
+SIZE = (64, 48)
+
+
+def film(path: Path, codec: str) -> bytes:
+    write_video(path, [plain(40 * n, SIZE) for n in range(4)], codec=codec)
+    return path.read_bytes()
+
+
+def played(path: Path) -> int:
+    """Frames that come out of a file, at most a few; errors must be sentences."""
+    count = 0
+    with suppress(UsageError, SourceError), FileSource(path) as source:
+        info = source.open()
+        with suppress(EndOfStream):
+            while count < 8:
+                frame = source.read(1.0)
+                assert frame.image.shape == (info.height, info.width, 3) and frame.image.dtype == np.uint8
+                count += 1
+    return count
+
+
+@pytest.mark.parametrize(("suffix", "codec"), [("mp4", "libx264"), ("avi", "mjpeg"), ("mkv", "mpeg4")])
+def test_damaged_videos(suffix, codec, tmp_path):
+    path = tmp_path / f"film.{suffix}"
+    good = film(path, codec)
+    assert played(path) == 4
+
+    @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+    @given(mutated(good))
+    def attack(data):
+        path.write_bytes(data)
+        played(path)
+
+    attack()
+
+
+def test_pictures_beyond_all_cameras_are_refused(tmp_path, monkeypatch):
+    """The limit is lowered here, for a video that is really larger would take what it is to guard."""
+    path = tmp_path / "film.mp4"
+    film(path, "libx264")
+    monkeypatch.setattr(video, "MOST_PIXELS", 1_000)
+    with pytest.raises(UsageError, match="has pictures of 64x48, more than 0 million pixels: give another video file"):
+        FileSource(path).open()
+
+
+def test_a_size_that_grows_in_mid_stream_is_not_believed(tmp_path, monkeypatch):
+    """Raw H.264 says its size anew at each key frame; what is too large then counts as damaged."""
+    small, large = tmp_path / "small.h264", tmp_path / "large.h264"
+    write_video(small, [plain(50, SIZE)] * 3)
+    write_video(large, [plain(90, (320, 240))] * 3)
+    both = tmp_path / "both.h264"
+    both.write_bytes(small.read_bytes() + large.read_bytes())
+    with FileSource(both) as source:
+        source.open()
+        assert sum(1 for _ in frames(source)) == 6
+    # Not looking far ahead, as with a long file: else the larger size would be known at once.
+    monkeypatch.setattr(video, "CAREFUL", {"max_pixels": str(SIZE[0] * SIZE[1]), "probesize": "600"})
+    with FileSource(both) as source:
+        source.open()
+        assert sum(1 for _ in frames(source)) == 3
+        assert source.corrupt > 0
+
+
+def frames(source: FileSource):
+    with suppress(EndOfStream):
+        while True:
+            yield source.read(1.0)
+
+
+def test_a_shape_of_pixels_does_not_blow_the_picture_up(monkeypatch):
+    import av
+
+    frame = av.VideoFrame.from_ndarray(plain(90, SIZE), format="bgr24")
+    monkeypatch.setattr(video, "MOST_PIXELS", 2 * SIZE[0] * SIZE[1])
+    assert video.Painter().paint(frame, 0, 1.5).shape == (48, 96, 3)
+    assert video.Painter().paint(frame, 0, 4.5).shape == (48, 64, 3)
