@@ -99,7 +99,7 @@ def _checked(entry: Entry) -> Entry:
         value = getattr(entry, name)
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise TypeError(f"{name} is {type(value).__name__}")
-    if Path(entry.file).name != entry.file or "\\" in entry.file or "\0" in entry.file:
+    if Path(entry.file).name != entry.file or not entry.file or "\\" in entry.file or "\0" in entry.file:
         raise ValueError("an engine lies elsewhere")
     if not isinstance(entry.gate.get("ms"), int | float | type(None)):
         raise TypeError("a time that is no number")

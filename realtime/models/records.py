@@ -44,8 +44,9 @@ def sha256_of(path: Path) -> str:
 def replace(path: Path, content: bytes) -> None:
     """Write a file that is complete as soon as it is there."""
     temporary = path.with_name(f"{PARTIAL}{path.name}")
+    temporary.unlink(missing_ok=True)
     try:
-        with temporary.open("wb") as file:
+        with temporary.open("xb") as file:  # made here and now: what somebody else has put there is not written through
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
