@@ -20,6 +20,7 @@ from benchmarks.harness import Limit, Row
 from realtime import app
 from realtime.config import Settings
 from realtime.errors import RealtimeError
+from realtime.finders import needed
 from realtime.sinks.video import VideoSink
 from realtime.sources.base import EndOfStream
 from realtime.sources.synthetic import SyntheticSource
@@ -47,7 +48,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     limits = harness.budgets("latency")
-    model_store().ensure(app.needed(Settings(sources=())))
+    store = model_store()
+    store.ensure(needed(Settings(sources=()), store))
     program("--input", "synthetic", "--frames", "30")  # fills the caches of compiled kernels and networks: "models cached"
     rows = []
     for fps in (30, 60):

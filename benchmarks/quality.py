@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 from benchmarks.harness import Limit, Row, budgets, finish
 from benchmarks.judge import Judge, Score, Seen, correlation, flicker
 from benchmarks.sheets import Sheet
-from realtime.app import Models, load_models, needed, tracking
+from realtime.app import Models, load_models, tracking
 from realtime.backends.select import open_session
 from realtime.config import Settings
 from realtime.errors import UsageError
+from realtime.finders import needed
 from realtime.models.base import Identity
 from realtime.models.recognisers.sface import SFace
 from realtime.photos import load_source, read_photo
@@ -139,7 +140,7 @@ def run(options: argparse.Namespace) -> int:
 def opened(cleanup: ExitStack) -> Rig:
     """The default models. Recognition is loaded for the judge whether the tracker uses it or not."""
     settings, models = Settings(sources=()), model_store()
-    models.ensure({*needed(settings), "sface"})
+    models.ensure({*needed(settings, models), "sface"})
     product = load_models(settings, models, cleanup)
     recogniser = SFace(cleanup.enter_context(open_session(models.path("sface"))))
     return Rig(settings, product, Judge(product.landmarker, recogniser))

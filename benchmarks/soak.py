@@ -19,6 +19,7 @@ from benchmarks.faults import Clock, Device, Director, Faults, Network, Opened, 
 from benchmarks.harness import Row
 from realtime import app
 from realtime.config import Settings
+from realtime.finders import MESH, SFACE, needed
 from realtime.models.detectors.yunet import YuNet
 from realtime.models.landmarks.mesh import MeshLandmarker
 from realtime.models.recognisers.sface import SFace
@@ -99,12 +100,12 @@ class Soak:
     def _built(self, cleanup: ExitStack) -> Pipeline:
         settings = Settings(sources=((app.demo_source(),),))
         store = model_store()
-        store.ensure(app.needed(settings))
+        store.ensure(needed(settings, store))
         profile = PROFILES[settings.profile]
-        paths = {name: store.path(name) for name in app.needed(settings)}
+        paths = {name: store.path(name) for name in needed(settings, store)}
         sessions = open_networks(paths, settings.backend, engines_folder(), store.folder / "compiled", print)
         opened = {name: cleanup.enter_context(session) for name, session in sessions.items()}
-        detector, mesh, sface = (Network(opened[name], self._faults) for name in (profile.detector, app.MESH, app.SFACE))
+        detector, mesh, sface = (Network(opened[name], self._faults) for name in (profile.detector, MESH, SFACE))
         swapper, landmarker = MeshSwapper(), MeshLandmarker(mesh)
         swapper.warm_up()
         models = app.Models(YuNet(detector), YuNet(detector, thorough=True), landmarker, landmarker, SFace(sface), swapper, {})

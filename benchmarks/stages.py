@@ -15,6 +15,7 @@ from benchmarks import harness
 from benchmarks.harness import Row
 from realtime import app
 from realtime.config import Settings
+from realtime.finders import needed
 from realtime.pipeline.slot import Slot
 from realtime.sinks.null import NullSink
 from realtime.sources.synthetic import bundled_person
@@ -78,7 +79,7 @@ class Bench:
     def __init__(self, cleanup: ExitStack) -> None:
         self._settings = Settings(sources=((app.demo_source(),),))
         store = model_store()
-        store.ensure(app.needed(self._settings))
+        store.ensure(needed(self._settings, store))
         self._models = app.load_models(self._settings, store, cleanup)
         self._identity = app.fit_sources(self._settings, self._models, print)[0]
 

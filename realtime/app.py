@@ -19,13 +19,13 @@ import cv2
 from realtime.backends.base import FrameSession, Session
 from realtime.config import Settings
 from realtime.errors import RealtimeError, SinkError
+from realtime.finders import MESH, finders, needed
 from realtime.models.base import Detector, Identity, Landmarker, Recogniser, Swapper
-from realtime.models.detectors.yunet import YuNet
 from realtime.models.landmarks.fused import FusedLandmarker
 from realtime.models.landmarks.mesh import MeshLandmarker
-from realtime.models.recognisers.sface import SFace
 from realtime.models.store import ModelStore, Progress
 from realtime.models.swappers.mesh import MeshSwapper
+from realtime.models.swappers.refined import RefinedSwapper
 from realtime.models.swappers.select import SwapOptions
 from realtime.networks import places
 from realtime.opening import Opener, open_swap_network
@@ -58,9 +58,6 @@ log = logging.getLogger(__name__)
 Notify = Callable[[str], None]
 """Tells the user one sentence."""
 
-MESH = "mesh"
-SFACE = "sface"
-
 
 @dataclass(frozen=True, slots=True)
 class Models:
@@ -83,21 +80,14 @@ def demo_source() -> Path:
     return Path(__file__).with_name("assets") / "source.jpg"
 
 
-def needed(settings: Settings) -> tuple[str, ...]:
-    """Names of the catalogue's models that a run with these settings loads."""
-    profile = PROFILES[settings.profile]
-    return (profile.detector, MESH, *((SFACE,) if profile.identify else ()))
-
-
 def load_models(settings: Settings, models: ModelStore, cleanup: ExitStack, notify: Notify = log.warning) -> Models:
     """Open every network on its backend; `cleanup` closes them. The models must be in the store."""
-    profile = PROFILES[settings.profile]
-    fraction = settings.gpu_memory_fraction
-    count = len(needed(settings)) + (settings.swapper != MESH)
+    used, fraction = finders(settings, models), settings.gpu_memory_fraction
+    count = len(used.names) + (settings.swapper != MESH)
     opener = Opener(settings.backend, models, engines_folder(), cleanup, notify, *places(settings.device, fraction, count), fraction)
 
     def open_all() -> tuple[dict[str, Session], FrameSession | None]:
-        return opener.open({name: models.path(name) for name in needed(settings)}), opener.open_follow(models.path(MESH))
+        return opener.open(used.paths(models)), opener.open_follow(models.path(MESH))
 
     # Networks load without the interpreter's lock, on a core that would be idle. They have the extra thread because they are done within
     # a second: compiling our own code, the first time ever, takes many, during which Ctrl-C reaches the main thread only.
@@ -106,19 +96,20 @@ def load_models(settings: Settings, models: ModelStore, cleanup: ExitStack, noti
         swapper, swapped_by = _swapper(settings, opener)
         LandmarkFilter.warm_up()
         sessions, follow = opening.result()
-    detector, mesh, recogniser = sessions[profile.detector], sessions[MESH], sessions.get(SFACE)
-    single = MeshLandmarker(mesh)
+    detector, patient = used.detectors(sessions, settings.score, settings.min_face)
+    single, recogniser, points = MeshLandmarker(sessions[MESH]), used.knows(sessions), used.points(sessions)
     landmarker = single if follow is None else FusedLandmarker(follow, single)
     roles = {
-        "detector": {"model": profile.detector, "backend": detector.backend},
+        "detector": {"model": used.detector, "backend": detector.backend},
         "landmarker": {"model": MESH, "backend": landmarker.backend},
         "swapper": {"model": swapper.name, "backend": swapped_by},
     }
     if recogniser is not None:
-        roles["recogniser"] = {"model": SFACE, "backend": recogniser.backend}
-    yunet = YuNet(detector, score=settings.score, min_face=settings.min_face)
-    patient = YuNet(detector, thorough=True)
-    return Models(yunet, patient, landmarker, single, SFace(recogniser) if recogniser else None, swapper, roles)
+        roles["recogniser"] = {"model": recogniser.name, "backend": recogniser.backend}
+    if points is not None and settings.swapper != MESH:
+        roles["alignment"] = {"model": used.landmarker, "backend": points.backend}
+        swapper = RefinedSwapper(swapper, points)
+    return Models(detector, patient, landmarker, single, recogniser, swapper, roles)
 
 
 def _swapper(settings: Settings, opener: Opener) -> tuple[Swapper, str]:
@@ -219,6 +210,8 @@ class App:
         return report
 
     def _warn(self) -> None:
+        if self._settings.landmarker != MESH and self._settings.swapper == MESH:
+            self._notify("--landmarker aligns the crops of swap networks: the mesh swapper has none, so that it changes nothing")
         if self._settings.on_lost == "pass":
             self._notify("--on-lost pass: your own face is shown, unswapped, whenever it cannot be followed")
         if "," in self._settings.device and self._settings.swapper == MESH:
@@ -226,7 +219,7 @@ class App:
 
     def _models(self, cleanup: ExitStack) -> Models:
         models = model_store()
-        models.ensure(needed(self._settings), self._progress)
+        models.ensure(needed(self._settings, models), self._progress)
         return load_models(self._settings, models, cleanup, self._notify)
 
     def _pipeline(

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from realtime.errors import UsageError
+from realtime.models.choose import model_choice
 from realtime.models.swappers.choice import holds_person, parse_layers, parse_swapper
 
 PROFILES = ("fast", "quality", "light")
@@ -55,6 +56,12 @@ class Settings:
     """0..1: how far a DFM file that can do so goes towards its person."""
     swap_layers: tuple[int, ...] = (4, 5, 6, 7)
     """Layers of a latent swap network that the source decides."""
+    detector: str = "auto"
+    """"auto", a detector of the catalogue, or the file of one."""
+    landmarker: str = "mesh"
+    """What aligns the crops of swap networks: "mesh", a landmark network of the catalogue, or the file of one."""
+    recogniser: str = "auto"
+    """"auto" (what the profile has), a recogniser of the catalogue, or the file of one."""
     on_lost: str = "hide"
     min_face: float = 40.0
     """Pixels: a face less wide than this is treated as absent."""
@@ -274,6 +281,12 @@ OPTIONS: tuple[Option, ...] = (
            "a number from 0 to 1", _number(0, 1)),
     Option("swap-layers", "swap_layers", _SWAP, "LAYERS", "layers of a latent swap network that the source decides",
            "layers such as 4-7 or 4-7,10, from 0 to 17", parse_layers, shown_default="4-7"),
+    Option("detector", "detector", _SWAP, "NAME|FILE", "what finds faces: auto, a detector by its name, or an .onnx file",
+           "a detector", model_choice("detector", "auto")),
+    Option("landmarker", "landmarker", _SWAP, "NAME|FILE", "what aligns faces for swap networks: mesh, a network's name or .onnx file",
+           "a landmark network", model_choice("landmarker", "mesh")),
+    Option("recogniser", "recogniser", _SWAP, "NAME|FILE", "what knows people again: auto, a network's name or .onnx file",
+           "a recogniser", model_choice("recogniser", "auto")),
     Option("on-lost", "on_lost", _SWAP, "WHAT", "when the face is not found: hide it, freeze, or pass it unswapped",
            _one_of(ON_LOST), _choice(*ON_LOST), ON_LOST),
     Option("min-face", "min_face", _SWAP, "PX", "smallest face to swap, in pixels",

@@ -11,6 +11,8 @@ from types import MappingProxyType
 class Profile:
     detector: str
     """Name of the detector in the catalogue."""
+    detector_size: int
+    """Side in pixels of the input that a detector of open size gets."""
     detect_every: float
     """Seconds between two looks for a more prominent face while one is followed."""
     identify: bool
@@ -19,9 +21,9 @@ class Profile:
 
 PROFILES: Mapping[str, Profile] = MappingProxyType(
     {
-        "fast": Profile("yunet_320", 2.0, identify=True),
-        "quality": Profile("yunet_640", 1.0, identify=True),
+        "fast": Profile("yunet_320", 320, 2.0, identify=True),
+        "quality": Profile("yunet_640", 640, 1.0, identify=True),
         # No recogniser: saves its 40 MB and the look at a face after each loss, for boards with little memory.
-        "light": Profile("yunet_320", 4.0, identify=False),
+        "light": Profile("yunet_320", 320, 4.0, identify=False),
     }
 )

@@ -6,7 +6,6 @@ import math
 
 from realtime.backends.base import Session
 from realtime.errors import ModelError
-from realtime.models.base import Recogniser
 from realtime.models.recognisers.arcface import NUMBERS, ArcFace
 from realtime.models.recognisers.sface import SFace
 from realtime.models.tensors import described
@@ -16,7 +15,7 @@ _MXNET_INPUT = "data"
 """MXNet's exporter names inputs so; insightface's networks of that time normalise their pixels by themselves."""
 
 
-def recogniser_of(session: Session, file: str, name: str) -> Recogniser:
+def recogniser_of(session: Session, file: str, name: str) -> SFace | ArcFace:
     """SFace or ArcFace. `name` is that of the weights, `file` names the network in errors. Raises ModelError for another network."""
     numbers = [math.prod(output.shape) for output in session.specs.outputs]
     inputs = session.specs.inputs
