@@ -13,7 +13,7 @@ from realtime.errors import BackendError, SinkError
 from realtime.pipeline import pipeline as pipeline_module
 from realtime.pipeline.controls import Controls
 from realtime.pipeline.infer import Infer
-from realtime.pipeline.pipeline import Limits
+from realtime.pipeline.pipeline import Halves, Limits
 from realtime.sinks.fake import ScriptedSink
 from realtime.types import Frame, State
 from tests.pipeline.people import FACE, SIZE, PaintingSwapper, Person, ScriptedTracker, face
@@ -58,6 +58,12 @@ class Hanging:
         return True
 
 
+def in_halves(swapper):
+    """Following and swapping in a thread each, as on a GPU."""
+    infer = Infer(ScriptedTracker([face()]), swapper, [Person("anna")], Controls())
+    return Halves(infer.follow, infer.swap)
+
+
 def explode():
     raise RuntimeError("device lost")
 
@@ -69,9 +75,11 @@ def kinds_of_sink():
 @pytest.mark.parametrize("on_lost", ["hide", "freeze"])
 @pytest.mark.parametrize("at", [1, 4], ids=["first frame", "later"])
 @pytest.mark.parametrize("then", [lambda: True, explode, lambda: None], ids=["recovers", "raises", "gives nothing"])
-def test_inference_hangs(on_lost, at, then):
+@pytest.mark.parametrize("halves", [False, True], ids=["one thread", "two threads"])
+def test_inference_hangs(on_lost, at, then, halves):
     hanging, sinks = Hanging({at}, then), kinds_of_sink()
-    line = build(frames(120), sinks, fps=100, swapper=PaintingSwapper(hanging), on_lost=on_lost)
+    swapper = PaintingSwapper(hanging)
+    line = build(frames(120), sinks, fps=100, swapper=swapper, on_lost=on_lost, infer=in_halves(swapper) if halves else None)
     runner = threading.Thread(target=lambda: run(line), daemon=True)
     runner.start()
     assert hanging.stuck.wait(20)
@@ -114,9 +122,11 @@ FAULTS = {
 
 @pytest.mark.parametrize("on_lost", ["hide", "freeze"])
 @pytest.mark.parametrize("name", FAULTS)
-def test_inference_fails(name, on_lost):
+@pytest.mark.parametrize("halves", [False, True], ids=["one thread", "two threads"])
+def test_inference_fails(name, on_lost, halves):
     count, sinks = iter(range(10_000)), kinds_of_sink()
-    line = build(frames(40), sinks, fps=100, swapper=PaintingSwapper(lambda: FAULTS[name](next(count))), on_lost=on_lost)
+    swapper = PaintingSwapper(lambda: FAULTS[name](next(count)))
+    line = build(frames(40), sinks, fps=100, swapper=swapper, on_lost=on_lost, infer=in_halves(swapper) if halves else None)
     assert run(line) is None
     assert [sink.leaks for sink in sinks] == [[], []]
 
