@@ -18,7 +18,7 @@ from realtime.types import Floats, Image
 from realtime.vision import geometry
 from realtime.vision.align import ARCFACE_128, FFHQ_512, crop
 from realtime.vision.blend import paste
-from realtime.vision.crops import write_every
+from realtime.vision.crops import write_levels
 from realtime.vision.masks import Mask
 from realtime.vision.planes import fill_normalised
 
@@ -76,7 +76,7 @@ class FaceEnhancer:
         fill_normalised(face, self._input.array[0], _SCALE, _SHIFT, True)
         self._input.send()
         self._tally[:] = 0
-        write_every(self._output.read(self._session.run())[0], _HALF, _HALF, True, out, 1, 0, 0, self._tally)
+        write_levels(self._output.read(self._session.run())[0], _HALF, _HALF, out, self._tally)
         return not self._tally[1]
 
     def seconds(self, clock: Callable[[], float]) -> float:

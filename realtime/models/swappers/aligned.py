@@ -17,7 +17,8 @@ from realtime.types import Array, Face, Floats, Image, Patch, SourcePhoto
 from realtime.vision import geometry
 from realtime.vision.align import crop
 from realtime.vision.blend import paste
-from realtime.vision.crops import fill_every, soft_box, write_every
+from realtime.vision.crops import join, soft_box, split, write_levels, write_pixels
+from realtime.vision.planes import fill_normalised
 
 SMALLEST: Final = 16
 """Width and height in pixels below which a face is not swapped."""
@@ -123,9 +124,13 @@ class AlignedSwapper:
         """Compile or load every kernel, so that the first frame is not late: seconds the first time ever. Does not run the network."""
         image, tally = np.zeros((2, 2, 3), np.uint8), np.zeros(2, np.int64)
         planes, levels = np.zeros((3, 2, 2), np.float32), np.zeros(3, np.float32)
-        fill_every(image, 1, 0, 0, planes, levels, levels, True)
-        write_every(planes, levels, levels, True, image, 1, 0, 0, tally)
-        paste(image, 0, 0, image, image[..., 0].copy())
+        fill_normalised(image, planes, levels, levels, True)
+        write_levels(planes, levels, levels, image, tally)
+        write_pixels(np.zeros((2, 2, 3), np.float32), image, tally)
+        joined, alpha = np.zeros((2, 2, 4), np.uint8), np.zeros((2, 2), np.uint8)
+        join(image, alpha, joined)
+        split(joined, image, alpha)
+        paste(image, 0, 0, image, alpha)
 
     def fit(self, photos: Sequence[SourcePhoto]) -> SwapIdentity:
         return SwapIdentity(photos[0].name if photos else self.name, self._shared.network.prepare(photos))
@@ -182,19 +187,12 @@ def to_patch(made: Crop, ring: PatchRing) -> Patch | None:
         return None
     patch = ring.take(x0, y0, x1 - x0, y1 - y0)
     matrix = geometry.compose(made.transform, np.array([[1, 0, x0], [0, 1, y0]], np.float64))
-    colour, mask = made.swapped, made.mask
-    while geometry.scale_of(matrix) >= _SPARSE and min(mask.shape) > SMALLEST:
-        colour, mask, matrix = _halved(colour), _halved(mask), geometry.compose(np.array([[0.5, 0, -0.25], [0, 0.5, -0.25]]), matrix)
-    _draw(colour, matrix, patch.colour)
-    _draw(mask, matrix, patch.alpha)
+    join(made.swapped, made.mask, ring.joined(made.mask.shape))
+    picture: Any = ring.joined(made.mask.shape)
+    while geometry.scale_of(matrix) >= _SPARSE and min(picture.shape[:2]) > SMALLEST:
+        picture = cv2.resize(picture, (picture.shape[1] // 2, picture.shape[0] // 2), interpolation=cv2.INTER_AREA)
+        matrix = geometry.compose(np.array([[0.5, 0, -0.25], [0, 0.5, -0.25]]), matrix)
+    drawn, flags = ring.drawn(patch.alpha.shape), cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
+    cv2.warpAffine(picture, matrix, drawn.shape[1::-1], dst=drawn, flags=flags, borderMode=cv2.BORDER_CONSTANT)
+    split(drawn, patch.colour, patch.alpha)
     return patch
-
-
-def _halved(picture: Any) -> Any:
-    return cv2.resize(picture, (picture.shape[1] // 2, picture.shape[0] // 2), interpolation=cv2.INTER_AREA)
-
-
-def _draw(picture: Array, matrix: geometry.Transform, out: Array) -> None:
-    """Sample `picture` under a transform from `out` to it; beyond it 0."""
-    size = (out.shape[1], out.shape[0])
-    cv2.warpAffine(picture, matrix, size, dst=out, flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP, borderMode=cv2.BORDER_CONSTANT)

@@ -20,7 +20,8 @@ from realtime.models.swappers.planar import is_sound, levels_to_input, output_to
 from realtime.models.swappers.ports import FloatInput, FloatOutput, is_planes
 from realtime.models.swappers.sources import Picture
 from realtime.types import Array, Floats, Image, SourcePhoto
-from realtime.vision.crops import fill_every, write_every
+from realtime.vision.crops import write_levels
+from realtime.vision.planes import fill_normalised
 
 _LARGEST: Final = 512
 """Side of the crop in pixels, at most: what the generator gives beyond that is averaged, for no face in a frame shows it."""
@@ -84,13 +85,13 @@ class LatentNetwork:
     def swap(self, before: Image, swapped: Image, mask: NDArray[np.uint8]) -> bool:
         assert self._source is not None  # AlignedSwapper calls `use` first
         cv2.resize(before, (self._seen, self._seen), dst=self._small, interpolation=cv2.INTER_AREA)
-        fill_every(self._small, 1, 0, 0, self._picture.array[0], *self._to, True)
+        fill_normalised(self._small, self._picture.array[0], *self._to, True)
         np.copyto(self._codes.array, self._encoded())
         self._codes.array[:, self._layers] = self._source[:, self._layers]
         self._codes.send()
         planes = self._drawn.read(self._generator.run())[0]
         self._tally[:] = 0
-        write_every(planes, *self._back, True, self._full, 1, 0, 0, self._tally)
+        write_levels(planes, *self._back, self._full, self._tally)
         cv2.resize(self._full, (self._size, self._size), dst=swapped, interpolation=cv2.INTER_AREA)
         self._tally[0] *= before.size / self._full.size
         return is_sound(self._tally, before)

@@ -13,7 +13,8 @@ from realtime.models.swappers.contracts import Contract, Triple
 from realtime.models.swappers.ports import FloatInput, FloatOutput, is_planes
 from realtime.models.swappers.sources import SourceInput
 from realtime.types import Array, Floats, Image, SourcePhoto
-from realtime.vision.crops import fill_every, write_every
+from realtime.vision.crops import write_levels
+from realtime.vision.planes import fill_normalised
 
 _DARK = 2.0
 """Mean level up to which a picture counts as black."""
@@ -37,6 +38,9 @@ class PlanarNetwork:
         self._to = levels_to_input(contract.mean, contract.std)
         self._back = output_to_levels(contract.mean, contract.std) if contract.denormalise else output_to_levels()
         self._tally = np.zeros(2, np.int64)
+        self._parts = [np.s_[row::passes, column::passes] for row in range(passes) for column in range(passes)]
+        side = target.shape[2] if passes > 1 else 0
+        self._taken, self._given = np.empty((side, side, 3), np.uint8), np.empty((side, side, 3), np.uint8)
 
     @property
     def name(self) -> str:
@@ -63,14 +67,19 @@ class PlanarNetwork:
 
     def swap(self, before: Image, swapped: Image, mask: NDArray[np.uint8]) -> bool:
         self._tally[:] = 0
-        step = self._passes
-        for row in range(step):
-            for column in range(step):
-                fill_every(before, step, row, column, self._target.array[0], *self._to, True)
-                self._target.send()
-                planes = self._output.read(self._session.run())[0]
-                write_every(planes, *self._back, True, swapped, step, row, column, self._tally)
+        if self._passes == 1:
+            self._pass(before, swapped)
+        else:
+            for part in self._parts:
+                np.copyto(self._taken, before[part])
+                self._pass(self._taken, self._given)
+                swapped[part] = self._given
         return is_sound(self._tally, before)
+
+    def _pass(self, before: Image, swapped: Image) -> None:
+        fill_normalised(before, self._target.array[0], *self._to, True)
+        self._target.send()
+        write_levels(self._output.read(self._session.run())[0], *self._back, swapped, self._tally)
 
 
 def swap_specs(session: Session, contract: Contract) -> tuple[TensorSpec, TensorSpec, TensorSpec]:
@@ -103,7 +112,7 @@ def output_to_levels(mean: Triple = (0.0, 0.0, 0.0), std: Triple = (1.0, 1.0, 1.
 
 
 def is_sound(tally: Array, before: Image) -> bool:
-    """Whether a network that wrote these levels (see `write_every`) gave a picture: only numbers, and not black for a face in the light."""
+    """Whether a network that wrote these levels (see `write_levels`) gave a picture: only numbers, and not black for a face in light."""
     if tally[1]:
         return False
     return bool(tally[0] > _DARK * before.size or before.mean() < _LIT)

@@ -12,7 +12,7 @@ from realtime import app
 from realtime.config import Settings, load_settings
 from realtime.errors import ModelError
 from realtime.models.store import ModelStore
-from realtime.trust.watermark import read_mark
+from realtime.trust.reading import read_mark
 from tests.models.swappers import scene
 from tests.sources.media import write_video
 from tests.test_app import frames_of

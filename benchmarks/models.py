@@ -1,0 +1,246 @@
+"""Swap networks: what the code around each costs, and how long networks of the published size take on this machine."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from time import perf_counter, thread_time
+from types import TracebackType
+from typing import Any, Self
+
+import cv2
+import numpy as np
+import onnx
+
+from benchmarks import harness
+from benchmarks.harness import Row
+from realtime.backends.base import Session, SessionSpecs
+from realtime.backends.select import open_session
+from realtime.models.swappers.exact import Exact
+from realtime.models.swappers.select import Surroundings, SwapOptions, open_swapper
+from realtime.types import Array, Box, Detection, Face, Floats, Image, Landmarks, SourcePhoto
+from realtime.vision import geometry
+from realtime.vision.blend import paste
+from tests.twins import recognisers
+from tests.twins.full import LAYOUTS, full_twin
+from tests.twins.swappers import DISTINCT, TWINS, dfm_twin, twin
+
+SUMMARY = "what the code around each swap network costs, beside insightface's, and how long networks of the published size take"
+DATA = Path(__file__).parents[1] / "tests" / "data"
+SIZE, FACE = (1280, 720), 258
+"""The frame, and how wide the face in it is, in pixels: as in the benchmark `stages`."""
+STEPS = 24
+"""Different pictures of the moving face, played to and fro."""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--frames", type=int, default=200, metavar="N", help="frames measured around each network [200]")
+    parser.add_argument("--runs", type=int, default=3, metavar="N", help="runs of each network of the published size; 0: none [3]")
+
+
+def run(options: argparse.Namespace) -> int:
+    cv2.setNumThreads(1)
+    limits = harness.budgets("models")
+    scene = Scene()
+    with tempfile.TemporaryDirectory() as folder:
+        rows = around_each(Path(folder), scene, options.frames, limits)
+        rows += beside_insightface(Path(folder), scene, options.frames, limits)
+        rows += of_published_size(Path(folder), options.runs)
+    return harness.finish("models", rows, {"frames": options.frames, "runs": options.runs, "size": SIZE, "face": FACE}, options.json)
+
+
+class Scene:
+    """A synthetic person moving before the camera, with the landmarks that the mesh network gives for them."""
+
+    def __init__(self) -> None:
+        self.photo, points = _picture("p001_studio")
+        self.source = SourcePhoto(self.photo, Detection(geometry.bounds(points), np.zeros((5, 2), np.float32), 1.0), Landmarks(points, 1.0))
+        image, points = _picture("p006_studio")
+        self.frames = [self._moved(image, points, step) for step in np.linspace(-1, 1, STEPS)]
+
+    def _moved(self, image: Image, points: Floats, step: float) -> tuple[Image, Face]:
+        box = geometry.bounds(points)
+        matrix = cv2.getRotationMatrix2D(box.centre, 8 * step, FACE / box.width)
+        matrix[:, 2] += np.array(SIZE) / 2 - np.array(box.centre) + np.array([60 * step, 15 * step * step])
+        moved = np.column_stack([geometry.apply(matrix, points[:, :2]), points[:, 2]]).astype(np.float32)
+        frame = cv2.warpAffine(image, matrix, SIZE, borderMode=cv2.BORDER_REFLECT)
+        return np.asarray(frame, np.uint8), Face(Landmarks(moved, 1.0), Box(*geometry.bounds(moved)), 1)
+
+    def played(self, count: int) -> Iterator[tuple[Image, Face]]:
+        """Fresh copies of the frames, to and fro."""
+        period = 2 * (STEPS - 1)
+        for n in range(count):
+            image, face = self.frames[min(n % period, period - n % period)]
+            yield image.copy(), face
+
+
+def _picture(name: str) -> tuple[Image, Floats]:
+    with np.load(DATA / "landmarks.npz") as stored:
+        image = cv2.imread(str(DATA / f"{name}.jpg"))
+        assert image is not None, name
+        return np.asarray(image, np.uint8), stored[name]
+
+
+class Clocked:
+    """A session that keeps how long its runs took, in seconds of this thread; implements `Session`."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.seconds = 0.0
+
+    @property
+    def backend(self) -> str:
+        return self._session.backend
+
+    @property
+    def specs(self) -> SessionSpecs:
+        return self._session.specs
+
+    @property
+    def inputs(self) -> Mapping[str, Array]:
+        return self._session.inputs
+
+    def run(self, feeds: Mapping[str, Array] | None = None) -> Mapping[str, Array]:
+        start = thread_time()
+        outputs = self._session.run(feeds)
+        self.seconds += thread_time() - start
+        return outputs
+
+    def close(self) -> None:
+        self._session.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def around_each(folder: Path, scene: Scene, frames: int, limits: Mapping[str, harness.Limit]) -> list[Row]:
+    """Align, normalise, tensor to pixels, mask, warp back and paste, of every kind of network, on its small twin."""
+    onnx.save(recognisers.arcface_twin(), folder / "w600k_r50.onnx")
+    for kind in ("ghost", "simswap", "hififace"):
+        onnx.save(recognisers.converter_twin(), folder / f"crossface_{kind}.onnx")
+    rows = []
+    for name in DISTINCT:
+        onnx.save(twin(name), folder / f"{name}.onnx")
+        limit = limits.get(f"around_{TWINS[name].size}")
+        rows.append(_around(name, folder / f"{name}.onnx", SwapOptions(), scene, frames, limit))
+    onnx.save(dfm_twin(), folder / "twin.dfm")
+    rows.append(_around("dfm, 160 pixels", folder / "twin.dfm", SwapOptions(), scene, frames, None))
+    rows.append(_around("inswapper_128 in 4 passes", folder / "inswapper_128.onnx", SwapOptions(size=256), scene, frames, None))
+    return rows
+
+
+def _around(name: str, path: Path, options: SwapOptions, scene: Scene, frames: int, limit: harness.Limit | None) -> Row:
+    sessions: list[Clocked] = []
+
+    def open_network(path: Path) -> Session:
+        sessions.append(Clocked(open_session(path)))
+        return sessions[-1]
+
+    around = Surroundings(open_network, open_network, lambda name: None, Exact(path.parent, print))
+    swapper = open_swapper(path, options, around)
+    swapper.use(swapper.fit([scene.source]))
+
+    def one(image: Image, face: Face) -> float:
+        before = sum(session.seconds for session in sessions)
+        start = thread_time()
+        patch = swapper.swap(image, face)
+        assert patch is not None
+        paste(image, patch.x, patch.y, patch.colour, patch.alpha)
+        return thread_time() - start - (sum(session.seconds for session in sessions) - before)
+
+    taken = _measured(one, scene, frames)
+    return Row(name, "around the network", float(np.median(taken)), "ms", limit, f"p95 {np.percentile(taken, 95):.2f}")
+
+
+def _measured(one: Callable[[Image, Face], float], scene: Scene, frames: int) -> list[float]:
+    """Milliseconds of each frame, after some that do not count."""
+    warm = max(frames // 10, 3)
+    return [one(image, face) * 1e3 for image, face in scene.played(warm + frames)][warm:]
+
+
+def beside_insightface(folder: Path, scene: Scene, frames: int, limits: Mapping[str, harness.Limit]) -> list[Row]:
+    """insightface's own `INSwapper.get(paste_back=True)` on the same twin and frames, and how many times as much it costs."""
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            peer = _insightface(folder / "inswapper_128.onnx")
+    except ImportError as error:
+        print(f"insightface is not installed ({error}): pip install insightface, or pip install '.[peers]'")
+        return []
+    theirs = _measured(peer, scene, max(frames // 4, 3))
+    ours = _around("", folder / "inswapper_128.onnx", SwapOptions(), scene, frames, None).value
+    median = float(np.median(theirs))
+    return [
+        Row("insightface INSwapper.get", "around the network", median, "ms", None, f"p95 {np.percentile(theirs, 95):.2f}"),
+        Row("inswapper_128", "insightface over ours", median / ours, "times", limits.get("insightface_over_ours")),
+    ]
+
+
+def _insightface(path: Path) -> Callable[[Image, Face], float]:
+    from insightface.model_zoo.inswapper import INSwapper
+
+    class Person:
+        """What it reads of a face."""
+
+        kps: Floats
+        normed_embedding = np.full(512, 512**-0.5, np.float32)
+
+    session = _TheirSession(path)
+    swapper, person = INSwapper(str(path), session), Person()
+
+    def one(image: Image, face: Face) -> float:
+        person.kps = geometry.five_points(face.landmarks.points)
+        session.seconds = 0.0
+        start = thread_time()
+        swapper.get(image, person, person, paste_back=True)
+        return thread_time() - start - session.seconds
+
+    return one
+
+
+class _TheirSession:
+    """ONNX Runtime's session as insightface calls it, on one thread like ours; clocked."""
+
+    def __init__(self, path: Path) -> None:
+        from realtime.backends.onnxruntime import load
+
+        options = load().SessionOptions()
+        options.intra_op_num_threads = 1
+        self._session = load().InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        self.seconds = 0.0
+
+    def run(self, names: Any, feeds: Any) -> Any:
+        start = thread_time()
+        outputs = self._session.run(names, feeds)
+        self.seconds += thread_time() - start
+        return outputs
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session, name)
+
+
+def of_published_size(folder: Path, runs: int) -> list[Row]:
+    """Wall time of a run on the backend that `auto` takes, all cores, random weights."""
+    return [_timed(name, folder / f"full_{name}.onnx", runs) for name in LAYOUTS] if runs else []
+
+
+def _timed(name: str, path: Path, runs: int) -> Row:
+    counts = full_twin(name, path)
+    with open_session(path, threads=os.cpu_count() or 1) as session:
+        path.unlink()
+        for array in session.inputs.values():
+            array[...] = np.random.default_rng(0).random(array.shape, np.float32)
+        times = []
+        for _ in range(runs + 1):
+            start = perf_counter()
+            session.run()
+            times.append((perf_counter() - start) * 1e3)
+        note = f"{session.backend}; {counts['weights_M']:.0f} M weights, {counts['products_G']:.0f} G multiply-adds"
+    return Row(f"{name} at full size", "the network", float(np.median(times[1:])), "ms", None, note)
