@@ -92,7 +92,7 @@ class Networks:
 
     def open_follow(self, mesh: Path) -> FrameSession | None:
         """The graph around the mesh network on a GPU; None when none was built for it."""
-        entry = self._find(FOLLOW, mesh, ENGINES)
+        entry = self._find(FOLLOW, mesh, ENGINES, FOLLOW)
         if entry is None:
             return None
         try:
@@ -103,7 +103,7 @@ class Networks:
         self.opened.append(session)
         return session
 
-    def _find(self, name: str, path: Path, targets: tuple[str, ...] = ()) -> manifest.Entry | None:
+    def _find(self, name: str, path: Path, targets: tuple[str, ...] = (), graph: str = "") -> manifest.Entry | None:
         if not manifest.path_of(self.engines, name).is_file():
             return None
         found = gpus()
@@ -111,7 +111,7 @@ class Networks:
         told: list[str] = []
         try:
             versions = self._versions(targets or tuple(BACKENDS))
-            return manifest.find(self.engines, name, path, versions, gpu, told.append)
+            return manifest.find(self.engines, name, path, versions, gpu, told.append, graph)
         except BackendError as error:
             told.append(str(error))
             return None

@@ -214,7 +214,7 @@ class TestFollow:
         outputs = [TensorSpec("presence", (1,), np.dtype(np.float32))]
         library = FakeTensorRt(driver, inputs, outputs, lambda feeds: {"presence": feeds["frame"].max(keepdims=True)[0, 0]})
         monkeypatch.setattr(engine, "import_module", lambda name: library)
-        _built(tmp_path, "follow", onnx)
+        _built(tmp_path, "follow", onnx, onnx_sha256=manifest.fingerprint([onnx], "follow"))
         session = _networks(tmp_path).open_follow(onnx)
         assert session is not None
         with session:
