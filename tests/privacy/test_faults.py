@@ -87,7 +87,7 @@ def test_inference_hangs(on_lost, at, then, halves):
     wait_for(lambda: sinks[0].count > counts[0] + 10)  # the reader of a virtual camera is not left without frames
     wait_for(lambda: sinks[1].count > counts[1])  # nor is a window left with an old picture
     for sink in sinks:
-        assert sink.states[-1] is State.FAILED
+        wait_for(lambda sink=sink: sink.states[-1] is State.FAILED)
     hanging.free.set()
     runner.join(20)
     assert [sink.leaks for sink in sinks] == [[], []]
