@@ -19,8 +19,9 @@ from realtime.config import Settings
 from realtime.errors import ModelError
 from realtime.finders import Finders, choose
 from realtime.models.store import ModelStore
-from realtime.models.swappers.refined import RefinedSwapper
+from tests.models.swappers import scene
 from tests.twins import detectors, landmarks, recognisers
+from tests.twins.swappers import twin
 
 
 @dataclass
@@ -170,14 +171,27 @@ def test_a_run_with_detector_and_recogniser_from_files(models: ModelStore, tmp_p
 
 
 @pytest.mark.models
-def test_a_landmark_network_aligns_a_swap_network_and_tells_when_it_cannot(models: ModelStore, tmp_path: Path) -> None:
-    network = saved(tmp_path / "106.onnx", landmarks.landmark_twin("2d106det"))
-    base = Settings(sources=(), landmarker=str(network))
+def test_a_landmark_network_aligns_the_crops_of_a_swap_network(models: ModelStore, tmp_path: Path) -> None:
+    scene.companions(tmp_path)
+    network = scene.save(tmp_path, "my_inswapper.onnx", twin("inswapper_128"))
+    points = saved(tmp_path / "106.onnx", landmarks.landmark_twin("2d106det"))
+    settings = Settings(
+        sources=((DATA / "p001_studio.jpg",),),
+        input=str(DATA / "p006_studio.jpg"),
+        outputs=(str(tmp_path / "out.png"),),
+        swapper=str(network),
+        landmarker=str(points),
+    )
+    report = app.run(settings, notify=lambda text: None)
+    assert report["states"] == {"swapped": 1}
+    assert report["roles"]["alignment"]["model"] == str(points)
+
+
+@pytest.mark.models
+def test_a_landmark_network_is_no_use_to_the_mesh_swap_which_is_told(models: ModelStore, tmp_path: Path) -> None:
+    points = saved(tmp_path / "106.onnx", landmarks.landmark_twin("2d106det"))
     said: list[str] = []
-    app.App(base, notify=said.append)._warn()
+    pictures = {"input": str(DATA / "p006_studio.jpg"), "outputs": (str(tmp_path / "out.png"),)}
+    report = app.run(Settings(sources=((DATA / "p001_studio.jpg",),), landmarker=str(points), **pictures), notify=said.append)
     assert any("--landmarker aligns the crops of swap networks" in sentence for sentence in said)
-    with ExitStack() as cleanup:
-        loaded = app.load_models(base, models, cleanup, said.append)
-        assert not isinstance(loaded.swapper, RefinedSwapper)
-
-
+    assert "alignment" not in report["roles"]
