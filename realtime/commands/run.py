@@ -10,6 +10,7 @@ from typing import Any
 
 from realtime import __version__
 from realtime.cli import COMMANDS, set_log_level
+from realtime.commands.firstrun import judge_waiting
 from realtime.commands.machine import kernels_cached
 from realtime.commands.output import Parser, milliseconds, notify, program
 from realtime.commands.progress import FetchBar
@@ -32,6 +33,7 @@ def main(argv: Sequence[str]) -> int:
     from realtime import app
 
     prepare()
+    judge_waiting(settings, notify)
     with FetchBar() as bar:
         this_run = app.App(settings, notify=notify, progress=bar)
         try:

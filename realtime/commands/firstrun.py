@@ -1,0 +1,83 @@
+"""Before a run: judge engines that were built where there was no GPU, once there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from realtime.errors import RealtimeError
+
+if TYPE_CHECKING:
+    from realtime.builder.recipes import Network, Recipes
+    from realtime.config import Settings
+
+FOLLOW = "follow"
+
+
+def judge_waiting(settings: Settings, notify: Callable[[str], None]) -> None:
+    """Perform the quality gate of engines that wait for this GPU, and say so; nothing where none do. An error is only told."""
+    from realtime.backends.gpus import gpus
+    from realtime.backends.select import AUTO, ENGINES
+
+    if settings.device == "cpu" or settings.backend not in (AUTO, *ENGINES) or not gpus():
+        return  # looked at first: a run on a processor pays nothing for this
+    from realtime.storage import engines_folder, model_store
+
+    folder = engines_folder()
+    targets = [name for name in ENGINES if settings.backend in (AUTO, name)]
+    try:
+        found = list(_waiting(folder, model_store().folder, targets))
+        for target, networks in found:
+            names = ", ".join(network.name for network in networks)
+            notify(f"judging the {target} engines of {names}, once: they were built where there was no GPU; a minute or so")
+            _judge(folder, target, networks)
+    except RealtimeError as error:
+        notify(str(error))
+
+
+def _waiting(folder: Path, models: Path, targets: list[str]) -> Iterator[tuple[str, tuple[Network, ...]]]:
+    """For each target the networks whose engines wait to be judged on the first GPU."""
+    from realtime.backends.gpus import gpus
+    from realtime.backends.select import describe
+    from realtime.builder import manifest
+
+    there = list(_networks(folder, models))
+    for status in describe(targets) if there else ():
+        versions = {status.name: status.version} if status.usable else {}
+        waiting = [each for each in there if manifest.pending(folder, each.name, each.paths, versions, gpus()[0], each.recipe.graph)]
+        if waiting:
+            yield status.name, tuple(waiting)
+
+
+def _networks(folder: Path, models: Path) -> Iterator[Network]:
+    """Those that have engines, by the recipes, and whose files are there."""
+    from realtime.builder import recipes
+    from realtime.models.catalog import MODELS
+
+    book = _with_follow(recipes.read(folder / "recipes.toml"))
+    files = {name: models / f"{name}.onnx" for name in MODELS}
+    for path in sorted(folder.glob("*.json")):
+        if path.stem in MODELS or path.stem in book.rows:
+            (network,) = recipes.networks([path.stem], book, files)
+            if all(part.is_file() for part in network.paths):
+                yield network
+
+
+def _with_follow(book: Recipes) -> Recipes:
+    """The recipes, with the graph around the mesh also where no file has it."""
+    import dataclasses
+
+    from realtime.builder.recipes import Recipe
+
+    if FOLLOW in book.rows:
+        return book
+    return dataclasses.replace(book, rows={**book.rows, FOLLOW: Recipe(graph=FOLLOW, of="mesh")})
+
+
+def _judge(folder: Path, target: str, networks: tuple[Network, ...]) -> None:
+    from realtime.builder.run import Plan, build
+    from realtime.commands.engines import scenes_from
+    from realtime.storage import model_store
+
+    build(Plan(networks, target), folder, scenes_from(model_store(), None))

@@ -1,0 +1,92 @@
+"""Engines that were built where there was no GPU are judged at the first run on one."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from realtime.backends import select
+from realtime.backends.gpus import Gpu
+from realtime.backends.select import BackendStatus
+from realtime.builder import manifest
+from realtime.builder.run import Plan
+from realtime.commands.firstrun import judge_waiting
+from realtime.config import Settings
+from realtime.errors import BackendError
+from tests.test_networks import _built
+
+SETTINGS = Settings(sources=())
+GPU = Gpu(89, 12040, "Fake GPU", 2**33)
+
+
+@pytest.fixture
+def plans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Plan]:
+    """The plans that are carried out; models and engines are in the test's folder, and the engines of `mesh` and `follow` wait."""
+    made: list[Plan] = []
+    models, engines = tmp_path / "models", tmp_path / "engines"
+    for folder in (models, engines):
+        folder.mkdir()
+    for name in ("mesh", "sface"):
+        (models / f"{name}.onnx").write_bytes(name.encode())
+    monkeypatch.setenv("REALTIME_MODELS", str(models))
+    monkeypatch.setenv("REALTIME_ENGINES", str(engines))
+    monkeypatch.setattr("realtime.backends.gpus.gpus", lambda: [GPU])
+    monkeypatch.setattr("realtime.builder.run.build", lambda plan, folder, scenes: made.append(plan))
+    monkeypatch.setattr(select, "describe", lambda names: [BackendStatus(name, name == "tensorrt", "11.4", "") for name in names])
+    mesh = models / "mesh.onnx"
+    _wait(engines, "mesh", mesh, manifest.sha256_of(mesh))
+    _wait(engines, "follow", mesh, manifest.fingerprint([mesh], "follow"))
+    _built(engines, "sface", models / "sface.onnx")
+    return made
+
+
+def _wait(engines: Path, name: str, onnx: Path, made_of: str, **changes: Any) -> None:
+    waiting = {"chosen": False, "gate": {"verdict": "pending", "ms": None}, "onnx_sha256": made_of, **changes}
+    _built(engines, name, onnx, **waiting)
+
+
+def test_judges_what_waits_for_this_gpu_and_says_so(plans: list[Plan]) -> None:
+    said: list[str] = []
+    judge_waiting(SETTINGS, said.append)
+    ((names, target),) = [([network.name for network in plan.networks], plan.target) for plan in plans]
+    assert (names, target) == (["follow", "mesh"], "tensorrt")
+    assert plans[0].networks[0].recipe.graph == "follow"
+    assert said == ["judging the tensorrt engines of follow, mesh, once: they were built where there was no GPU; a minute or so"]
+
+
+@pytest.mark.parametrize("changes", [{"device": "cpu"}, {"backend": "openvino"}, {"backend": "tensorrt-rtx"}])
+def test_a_run_that_will_not_use_them_does_not(changes: dict[str, Any], plans: list[Plan]) -> None:
+    said: list[str] = []
+    judge_waiting(dataclasses.replace(SETTINGS, **changes), said.append)
+    assert plans == [] and said == []
+
+
+def test_without_a_gpu_nothing_is_looked_at(plans: list[Plan], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("realtime.backends.gpus.gpus", list)
+    monkeypatch.setattr(select, "describe", _never)
+    judge_waiting(SETTINGS, _never)
+    assert plans == []
+
+
+@pytest.mark.parametrize("gpu", [Gpu(75, 12040), Gpu(120, 13000)])
+def test_another_gpu_than_they_were_built_for(gpu: Gpu, plans: list[Plan], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("realtime.backends.gpus.gpus", lambda: [gpu])
+    judge_waiting(SETTINGS, _never)
+    assert plans == []
+
+
+def test_what_goes_wrong_is_told_and_the_run_goes_on(plans: list[Plan], monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*arguments: Any) -> None:
+        raise BackendError("The disk is full.")
+
+    monkeypatch.setattr("realtime.builder.run.build", fails)
+    said: list[str] = []
+    judge_waiting(SETTINGS, said.append)
+    assert said[-1] == "The disk is full."
+
+
+def _never(*arguments: Any) -> Any:
+    raise AssertionError("not to be called")
