@@ -164,7 +164,8 @@ class Verdict:
     times: dict[str, float] = field(default_factory=dict)
     """Seconds spent by part: detect, follow, swap, ..."""
     also: tuple[Box, ...] = ()
-    """More regions to hide together with `hide`."""
+    """More regions to hide together with `hide`. In a SWAPPED frame with several faces: those of them that are not swapped, hidden before
+    the patches are laid over."""
 
 
 @dataclass(frozen=True, slots=True)

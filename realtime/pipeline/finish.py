@@ -99,6 +99,8 @@ class Finisher:
     def _paint(self, image: Image, verdict: Verdict) -> bool:
         """Swap, hide or pass; True when the picture then is one that must be marked."""
         if verdict.state is State.SWAPPED:
+            for box in verdict.also if self._on_lost != "pass" else ():
+                hide(image, box)
             for patch in verdict.patches:
                 paste(image, patch.x, patch.y, patch.colour, patch.alpha)
             return True

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from realtime.models.base import Identity, Swapper
 from realtime.pipeline.controls import Controls
@@ -42,13 +42,43 @@ class Tracker(Protocol):
     def track(self, image: Image, at: float) -> Tracked: ...
 
 
+Found = TypeVar("Found")
+
+
 @dataclass(frozen=True, slots=True)
-class Followed:
+class Followed(Generic[Found]):
     """A frame half way: what the tracker found in it, or raised."""
 
     frame: Frame
-    found: Tracked | Exception
+    found: Found | Exception
     seconds: float
+
+
+def follow(tracker: Callable[[Image, float], Found], frame: Frame) -> Followed[Found]:
+    """The first half of the infer stage; what the tracker raises is the second half's affair."""
+    start = perf_counter()
+    try:
+        return Followed(frame, tracker(frame.image, frame.captured_at), perf_counter() - start)
+    except Exception as error:
+        return Followed(frame, error, perf_counter() - start)
+
+
+class Failures:
+    """How long frames have been failing without a break: one bad frame is hidden, a swap that will not recover ends the run."""
+
+    def __init__(self) -> None:
+        self._since: float | None = None
+
+    def note(self, at: float, error: Exception) -> None:
+        """Book a failure in the frame of this time. Raises the error after `MAX_FAILING_SECONDS` of them."""
+        if self._since is None:
+            self._since = at
+            log.warning("this frame could not be swapped and is hidden: %s: %s", type(error).__name__, error)
+        if at - self._since > MAX_FAILING_SECONDS:
+            raise error
+
+    def clear(self) -> None:
+        self._since = None
 
 
 class Infer:
@@ -75,28 +105,23 @@ class Infer:
         self._swapped_once = False
         self._last: Box | None = None
         self._seen_at = 0.0
-        self._failing_since: float | None = None
+        self._failures = Failures()
 
     def __call__(self, frame: Frame) -> Verdict:
         return self.swap(self.follow(frame))
 
-    def follow(self, frame: Frame) -> Followed:
+    def follow(self, frame: Frame) -> Followed[Tracked]:
         """The first half, which may have a thread of its own: where the face is."""
-        start = perf_counter()
-        try:
-            tracked = self._tracker.track(frame.image, frame.captured_at)
-        except Exception as error:  # the second half knows what follows from it
-            return Followed(frame, error, perf_counter() - start)
-        return Followed(frame, tracked, perf_counter() - start)
+        return follow(self._tracker.track, frame)
 
-    def swap(self, followed: Followed) -> Verdict:
+    def swap(self, followed: Followed[Tracked]) -> Verdict:
         """The second half: what is shown. It alone touches the swapper and remembers what was seen."""
         start = perf_counter()
         try:
             if isinstance(followed.found, Exception):
                 raise followed.found
             verdict = self._decide(followed.frame, followed.found)
-            self._failing_since = None
+            self._failures.clear()
         except Exception as error:
             verdict = self._failed(followed.frame, error)
         verdict.times["infer"] = followed.seconds + perf_counter() - start
@@ -156,10 +181,6 @@ class Infer:
 
     def _failed(self, frame: Frame, error: Exception) -> Verdict:
         self._forget()
-        if self._failing_since is None:
-            self._failing_since = frame.captured_at
-            log.warning("this frame could not be swapped and is hidden: %s: %s", type(error).__name__, error)
-        if frame.captured_at - self._failing_since > MAX_FAILING_SECONDS:
-            raise error
+        self._failures.note(frame.captured_at, error)
         state = State.FAILED if self._swapped_once else State.STARTING
         return Verdict(frame, state, hide=self._hidden(frame), reason=f"{type(error).__name__}: {error}")

@@ -53,6 +53,7 @@ class Telemetry:
         self.stages = {name: Series() for name in ("capture", "infer", "blend")}
         self.parts = {name: Series() for name in ("detect", "follow", "identify", "swap")}
         self.detections = 0
+        self.faces: Counter[int] = Counter()  # how many were swapped in a frame -> frames
         self.hangs = 0
         self._hanging: float | None = None
         self.started_at = 0.0
@@ -69,6 +70,7 @@ class Telemetry:
         self.frames_out += 1
         self.states[verdict.state] += 1
         self.detections += "detect" in verdict.times
+        self.faces[len(verdict.patches)] += 1
         self.age.add(now - verdict.frame.captured_at)
         self.stages["blend"].add(blend_seconds)
         self.stages["infer"].add(verdict.times.get("infer", 0.0))
@@ -104,6 +106,7 @@ class Telemetry:
             "stage_ms": {name: _ms(series.percentile(50)) for name, series in self.stages.items()},
             "part_ms": {name: _ms(series.percentile(50)) for name, series in self.parts.items()},
             "detections": self.detections,
+            "faces": {"mean": _rounded(self._mean_faces()), "most": max(self.faces, default=0)},
             "lost_frames": self.states[State.LOST] + self.states[State.FAILED],
             "hidden_frames": sum(count for state, count in self.states.items() if state is not State.SWAPPED and state not in passed),
             "hangs": self.hangs,
@@ -112,6 +115,11 @@ class Telemetry:
             "roles": {role: dict(about) for role, about in roles.items()},
             "seconds": round(seconds, 3),
         }
+
+    def _mean_faces(self) -> float | None:
+        """Faces swapped in a frame."""
+        frames = self.faces.total()
+        return sum(faces * count for faces, count in self.faces.items()) / frames if frames else None
 
     def _fps(self) -> float | None:
         """Frames out over the time between the first and the last of them."""
@@ -129,7 +137,7 @@ def _rounded(value: float | None) -> float | None:
 
 
 class FrameLog:
-    """One JSON line a frame: number, state, reason, age and times in milliseconds."""
+    """One JSON line a frame: number, state, reason, age, faces swapped, and times in milliseconds."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -141,6 +149,7 @@ class FrameLog:
     def write(self, verdict: Verdict, age: float) -> None:
         """Raises SinkError when the disk is full."""
         line = {"seq": verdict.frame.seq, "state": str(verdict.state), "reason": verdict.reason, "age_ms": _ms(age)}
+        line["faces"] = len(verdict.patches)
         line["times_ms"] = {name: _ms(seconds) for name, seconds in verdict.times.items()}
         try:
             self._file.write(json.dumps(line) + "\n")

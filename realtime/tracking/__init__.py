@@ -3,9 +3,19 @@
 Detect once, then follow: the mesh in one frame says where to look in the next. A detector runs again only when the mesh network is no
 longer sure, at a slow interval, and while nobody is followed. After a loss a face is taken up at once where it was lost, or anywhere when
 it is recognised; somebody else has to stay for a while first, and a picture on the wall, which never moves, never gets the swap.
+
+`Tracker` does that for the main face. `SeveralTracker` follows the faces that a rule chooses: everybody, the largest, the leftmost, certain
+people. They share what a followed face is, and how it is confirmed.
 """
 
+from realtime.tracking.choice import Everyone, Ranked, largest, left, nth, right
+from realtime.tracking.gallery import Gallery
+from realtime.tracking.people import People
+from realtime.tracking.several import SeveralTracked, SeveralTracker
 from realtime.tracking.state import Status, Tracked, TrackerSettings
 from realtime.tracking.tracker import Tracker
 
-__all__ = ["Status", "Tracked", "Tracker", "TrackerSettings"]
+__all__ = [
+    "Everyone", "Gallery", "People", "Ranked", "SeveralTracked", "SeveralTracker", "Status", "Tracked", "Tracker", "TrackerSettings",
+    "largest", "left", "nth", "right",
+]  # fmt: skip

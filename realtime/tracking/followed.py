@@ -76,6 +76,18 @@ class Followed:
         moment.spent("follow", start)
         return mesh
 
+    def follow(self, moment: Moment) -> Face | Miss:
+        """The face in this frame, kept; one that looks like another all of a sudden is a new track. A face must be followed."""
+        mesh = self.step(moment)
+        if isinstance(mesh, Miss):
+            return mesh
+        if self.odd(mesh, moment.at) and not self.confirmed(moment, mesh):
+            return Miss("not on a face")
+        face = self.keep(moment, mesh)
+        if not self.looks_new(moment, mesh.points):
+            return face
+        return self.take(moment, mesh, unproven=True) if self.confirmed(moment, mesh) else Miss("looks new")
+
     def keep(self, moment: Moment, mesh: Landmarks) -> Face:
         """Smooth the mesh and remember it as where the followed face is."""
         box = self._follower.box

@@ -80,6 +80,11 @@ class Other:
         self.next_look = at + _LOOK_AGAIN * min(self.looks, 3)
         self.stranger = not same
 
+    def doubt(self, at: float) -> None:
+        """Take back what is known of its identity: it may be another face by now."""
+        if self.stranger:
+            self.stranger, self.looks, self.next_look = False, 0, at
+
 
 @dataclass(slots=True)
 class Others:

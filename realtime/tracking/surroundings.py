@@ -15,7 +15,7 @@ from realtime.vision import geometry
 
 _HELD = 0.3
 """Seconds that a face in view stays hidden after it was seen last while the person is lost."""
-_ON_FACE = 0.3
+ON_FACE = 0.3
 """Overlap from which a detection and a mesh's box show the same face; 0.6 to 0.8 is usual."""
 
 
@@ -49,7 +49,7 @@ class Surroundings:
         self.next_look = moment.at + (settings.detect_every if apart_from is not None else settings.detect_lost_every)
         self._viewed_at = moment.at
         height, width = moment.image.shape[:2]
-        sure = [face for face in found if face.score >= settings.score and _sane(face, moment.image)]
+        sure = [face for face in found if face.score >= settings.score and sane(face, moment.image)]
         self._in_view = tuple(face.box for face in sure)
         big = [face for face in sure if max(face.box.width, face.box.height) >= settings.smallest(height, width)]
         self.nobody = "too small" if sure else "no detection"
@@ -70,7 +70,7 @@ class Surroundings:
         return Box(min(low_x), min(low_y), max(high_x), max(high_y))
 
 
-def _sane(detection: Detection, image: Image) -> bool:
+def sane(detection: Detection, image: Image) -> bool:
     """A detector's answer that can be worked with: finite and at least in part within the frame."""
     return all(map(math.isfinite, (*detection.box, detection.score))) and inside(detection.box, image) > 0.3
 
@@ -78,4 +78,4 @@ def _sane(detection: Detection, image: Image) -> bool:
 def best_match(found: list[Detection], box: Box) -> Detection | None:
     """The detection of the face whose mesh has this box; None when there is none."""
     best = max(found, key=lambda face: geometry.overlap(face.box, box), default=None)
-    return best if best is not None and geometry.overlap(best.box, box) >= _ON_FACE else None
+    return best if best is not None and geometry.overlap(best.box, box) >= ON_FACE else None

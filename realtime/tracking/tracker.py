@@ -63,17 +63,9 @@ class Tracker:
             self._surroundings.others.clear()
 
     def _follow(self, moment: Moment) -> Tracked:
-        followed = self._followed
-        mesh = followed.step(moment)
-        if isinstance(mesh, Miss):
-            return self._recover(moment, mesh.reason)
-        if followed.odd(mesh, moment.at) and not followed.confirmed(moment, mesh):
-            return self._recover(moment, "not on a face")
-        face = followed.keep(moment, mesh)
-        if followed.looks_new(moment, mesh.points):
-            if not followed.confirmed(moment, mesh):
-                return self._recover(moment, "looks new")
-            face = followed.take(moment, mesh, unproven=True)
+        face = self._followed.follow(moment)
+        if isinstance(face, Miss):
+            return self._recover(moment, face.reason)
         if max(face.box.width, face.box.height) < 0.8 * self._settings.smallest(*moment.image.shape[:2]):
             return self._lost(moment, "too small")
         return self._checked(moment, face)

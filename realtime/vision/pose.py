@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from realtime.types import Floats
+from realtime.vision.geometry import OUTER_EYE_CORNERS
 
 
 def turn(points: Floats) -> float:
@@ -20,3 +21,13 @@ def turn(points: Floats) -> float:
         return math.inf
     x, y = float(nose[0] - (left[0] + right[0]) / 2), float(nose[1] - (left[1] + right[1]) / 2)
     return (x * across + y * down) / square
+
+
+def yaw(points: Floats) -> float:
+    """How far a mesh (468, 3) is turned sideways, in degrees, by the depth of the outer eye corners: 0 is frontal, 90 a profile.
+
+    Positive when the image's right eye is the further one, as when the nose points to the image's right.
+    """
+    left, right = OUTER_EYE_CORNERS
+    across = points[right] - points[left]
+    return math.degrees(math.atan2(float(across[2]), math.hypot(float(across[0]), float(across[1]))))

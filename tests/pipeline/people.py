@@ -61,6 +61,48 @@ class Told:
     hidden: tuple[Box, ...] = ()
 
 
+@dataclass(frozen=True)
+class Chosen:
+    """A face to be swapped, see `SeveralTracked`."""
+
+    face: Face
+    person: int | None = None
+
+
+@dataclass(frozen=True)
+class Gone:
+    """A face that was lost."""
+
+    boxes: tuple[Box, ...]
+    since: float
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A scripted result of a tracker of several faces."""
+
+    faces: tuple[Chosen, ...] = ()
+    lost: tuple[Gone, ...] = ()
+    others: tuple[Box, ...] = ()
+    reason: str = ""
+    times: dict[str, float] = field(default_factory=dict)
+
+
+class ScriptedCrowd:
+    """Gives one scripted result a frame, the last for ever; an exception in the script is raised."""
+
+    def __init__(self, script: Iterable[Seen | Exception]) -> None:
+        self._script = list(script)
+        self._next = 0
+
+    def track(self, image: Image, at: float) -> Seen:
+        step = self._script[min(self._next, len(self._script) - 1)]
+        self._next += 1
+        if isinstance(step, Exception):
+            raise step
+        return step
+
+
 class ScriptedTracker:
     """Gives one scripted result a frame, the last for ever; an exception in the script is raised."""
 

@@ -9,7 +9,7 @@ import pytest
 
 from realtime.errors import SinkError, UsageError
 from realtime.pipeline.telemetry import FrameLog, Series, Telemetry
-from realtime.types import Frame, State, Verdict
+from realtime.types import Frame, Patch, State, Verdict
 
 PICTURE = np.zeros((2, 2, 3), np.uint8)
 
@@ -61,8 +61,21 @@ def test_frame_log_is_one_json_line_a_frame(tmp_path):
         log.write(verdict(3, State.SWAPPED, 1.0, infer=0.004), 0.0125)
         log.write(verdict(4, State.LOST, 1.0), 0.01)
     first, second = (json.loads(line) for line in path.read_text().splitlines())
-    assert first == {"seq": 3, "state": "swapped", "reason": "because", "age_ms": 12.5, "times_ms": {"infer": 4.0}}
+    assert first == {"seq": 3, "state": "swapped", "reason": "because", "age_ms": 12.5, "faces": 0, "times_ms": {"infer": 4.0}}
     assert second["state"] == "lost"
+
+
+def test_how_many_faces_were_swapped_is_told(tmp_path):
+    telemetry = Telemetry()
+    patch = Patch(0, 0, PICTURE, PICTURE[..., 0])
+    with FrameLog(tmp_path / "frames.jsonl") as log:
+        for n, faces in enumerate((0, 3, 2)):
+            one = Verdict(Frame(n, 1.0, PICTURE), State.SWAPPED, (patch,) * faces)
+            telemetry.sent(one, 0.003, 1.1)
+            log.write(one, 0.01)
+    assert telemetry.report(0, 1.0, {})["faces"] == {"mean": pytest.approx(1.67), "most": 3}
+    assert [json.loads(line)["faces"] for line in (tmp_path / "frames.jsonl").read_text().splitlines()] == [0, 3, 2]
+    assert Telemetry().report(0, 1.0, {})["faces"] == {"mean": None, "most": 0}
 
 
 def test_hidden_frames_are_those_that_show_neither_swap_nor_camera():

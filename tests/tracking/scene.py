@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from realtime.models.base import Recogniser
-from realtime.tracking import Tracked, Tracker, TrackerSettings
+from realtime.tracking import Everyone, Gallery, People, SeveralTracked, SeveralTracker, Tracked, Tracker, TrackerSettings
+from realtime.tracking.choice import Choice
 from realtime.types import Box, Detection, Floats, Image, Landmarks, Region
 from realtime.vision import geometry
 
@@ -65,6 +66,10 @@ class Person:
     score: float = 0.9
     detectable: bool = True
     turned: float = 0.0
+    yaw: float | Callable[[float], float] = 0.0
+    """Degrees; the depth of the mesh only."""
+    cosine: float | None = None
+    """With the person's own reference; None: as all others of `who`."""
 
 
 @dataclass
@@ -97,6 +102,8 @@ class Scene:
         x, y, size = place
         points = MESH * np.float32(size) + np.float32((x, y, 0))
         points[1, 0] += np.float32(person.turned * 0.42 * size)
+        yaw = person.yaw(self.now) if callable(person.yaw) else person.yaw
+        points[:, 2] += np.float32(np.tan(np.radians(yaw))) * (points[:, 0] - np.float32(x))
         return points + self.rng.normal(0, self.noise * size, points.shape).astype(np.float32) if self.noise else points
 
 
@@ -155,10 +162,18 @@ class SceneRecogniser:
         self.scene.looks += 1
         x, y = points.mean(0)
         person, _ = min(self.scene.visible(), key=lambda seen: np.hypot(seen[1][0] - x, seen[1][1] - y))
-        # What all people share, and what each has alone.
-        own = np.eye(8, dtype=np.float32)[person.who] * np.float32(np.sqrt(1 - self.scene.likeness))
-        own[0] = np.sqrt(self.scene.likeness)
+        own = reference(person.who, self.scene.likeness)
+        if person.cosine is not None:
+            own *= np.float32(person.cosine)
+            own[7] = np.sqrt(1 - person.cosine**2)
         return own
+
+
+def reference(who: int, likeness: float = 0.0) -> Floats:
+    """What all people share, and what each has alone."""
+    own = np.eye(8, dtype=np.float32)[who] * np.float32(np.sqrt(1 - likeness))
+    own[0] = np.sqrt(likeness)
+    return own
 
 
 class Run:
@@ -185,3 +200,50 @@ class Run:
         x, y = tracked.face.box.centre
         person, place = min(self.scene.visible(), key=lambda seen: np.hypot(seen[1][0] - x, seen[1][1] - y))
         return person.who if np.hypot(place[0] - x, place[1] - y) < 0.4 * place[2] else None
+
+
+class Crowd:
+    """A tracker of several faces watching a scene."""
+
+    def __init__(self, choice: Choice, *people: Person, settings: TrackerSettings | None = None, noise: float = 0.0) -> None:
+        self.scene = Scene(list(people), noise=noise)
+        self.settings = settings or TrackerSettings()
+        self.tracker = SeveralTracker(SceneDetector(self.scene), SceneLandmarker(self.scene), choice, self.settings)
+        self.image: Image = np.zeros((HEIGHT, WIDTH, 3), np.uint8)
+
+    @classmethod
+    def looking_for(cls, *who: int, people: Sequence[Person], similarity: float | None = None) -> Crowd:
+        """For these people, known by a photo each."""
+        made = cls(Everyone(1), *people)
+        gallery = Gallery(SceneRecogniser(made.scene), [reference(each) for each in who], similarity)
+        choice = People(gallery, made.settings)
+        made.tracker = SeveralTracker(SceneDetector(made.scene), SceneLandmarker(made.scene), choice, made.settings)
+        return made
+
+    def step(self, t: float) -> SeveralTracked:
+        self.scene.now = t
+        return self.tracker.track(self.image, t)
+
+    def until(self, end: float, start: float = 0.0, fps: float = 30.0) -> list[SeveralTracked]:
+        return [self.step(start + i / fps) for i in range(round((end - start) * fps))]
+
+    def ids(self, tracked: SeveralTracked) -> dict[int, int]:
+        """Track number of everybody who is followed, by who they are at the time now."""
+        return {who: chosen.face.track for chosen in tracked.faces if (who := self.at(chosen.face.box)) is not None}
+
+    def at(self, box: Box) -> int | None:
+        x, y = box.centre
+        near = [(np.hypot(place[0] - x, place[1] - y) / place[2], person.who) for person, place in self.scene.visible()]
+        off, who = min(near, default=(1.0, None))
+        return who if off < 0.4 else None
+
+    def raw(self, tracked: SeveralTracked) -> set[int]:
+        """Who can be seen as they are: neither followed nor under a box to hide."""
+        covers = [*tracked.others, *(box for lost in tracked.lost for box in lost.boxes)]
+        swapped = set(self.ids(tracked))
+        seen = set()
+        for person, (x, y, _) in self.scene.visible():
+            covered = any(box.x0 <= x < box.x1 and box.y0 <= y < box.y1 for box in covers)
+            if person.who not in swapped and not covered and 0 <= x < WIDTH:
+                seen.add(person.who)
+        return seen

@@ -1,0 +1,117 @@
+"""The tracker of several faces, and of one that is chosen by a rule: one decision a frame."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from itertools import count
+
+from realtime.models.base import Detector, Landmarker
+from realtime.tracking.choice import Choice
+from realtime.tracking.confirm import Confirmation
+from realtime.tracking.crew import Crew
+from realtime.tracking.crowd import Crowd
+from realtime.tracking.follow import clipped
+from realtime.tracking.moment import Moment
+from realtime.tracking.state import TrackerSettings
+from realtime.types import Box, Face, Image
+
+_STALLED = 1.0
+"""Seconds without a frame after which the detector looks at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A face to be swapped."""
+
+    face: Face
+    person: int | None
+    """Which of the people looked for; None when the rule is not about people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A face that was swapped and cannot be found."""
+
+    boxes: tuple[Box, ...]
+    """Where it was last, and where it was heading, within the frame."""
+    since: float
+    """The time at which it was lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeveralTracked:
+    """The answer for one frame; the arrays are the caller's own."""
+
+    faces: tuple[Chosen, ...]
+    lost: tuple[Lost, ...]
+    others: tuple[Box, ...]
+    """More faces in view that must not be seen, within the frame."""
+    reason: str
+    """Why a face was lost or there is none; short words for the frame log."""
+    times: dict[str, float] = field(default_factory=dict)
+    """Seconds spent: "detect", "follow", "identify"."""
+
+
+class SeveralTracker:
+    """Follows the faces that a rule chooses. Not thread-safe; deterministic: the only clock is `at`."""
+
+    def __init__(self, detector: Detector, landmarker: Landmarker, choice: Choice, settings: TrackerSettings) -> None:
+        self._settings = settings
+        self._choice = choice
+        self._crowd = Crowd(detector, settings)
+        self._crew = Crew(landmarker, Confirmation(detector), settings, count(1))
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everybody. Track numbers go on counting."""
+        self._crew.reset()
+        self._crowd.reset()
+        self._choice.reset()
+        self._shape: tuple[int, ...] = (0, 0)
+        self._at = -math.inf
+
+    def track(self, image: Image, at: float) -> SeveralTracked:
+        """Find the chosen faces in the next frame, captured `at` (seconds, any origin, growing). The image is not kept."""
+        moment = Moment(image, at)
+        self._begin(moment)
+        reason = self._crew.follow(moment)
+        if self._look_due(at):
+            reason = self._look(moment) or reason
+        self._choice.check(moment, self._crew, self._crowd)
+        self._crew.forget(moment)
+        return self._answer(moment, reason)
+
+    def _begin(self, moment: Moment) -> None:
+        if not 0 <= moment.at - self._at <= _STALLED:
+            self._crowd.next_look = moment.at
+            self._crew.reschedule(moment.at)
+        self._at = moment.at
+        if moment.image.shape[:2] != self._shape:
+            for member in list(self._crew.members):
+                self._crew.lose(moment, member)
+        self._shape = moment.image.shape[:2]
+
+    def _look_due(self, at: float) -> bool:
+        searching = self._crew.lost or not self._crew.members
+        return bool(self._choice.always_looks or searching or at >= self._crowd.next_look or self._crew.doubled())
+
+    def _look(self, moment: Moment) -> str:
+        found, seen = self._crowd.look(moment, self._crew.boxes())
+        self._crowd.next_look = moment.at + self._settings.detect_every
+        reason = self._crew.check(moment, found)
+        self._choice.choose(moment, self._crew, self._crowd, seen)
+        return reason or ("" if seen or self._crew.members else "no detection")
+
+    def _answer(self, moment: Moment, reason: str) -> SeveralTracked:
+        image, crew = moment.image, self._crew
+        faces = tuple(Chosen(member.face, member.person) for member in crew.members if member.face is not None)
+        lost = []
+        for member in crew.lost:
+            places = (member.box, member.ahead(moment.at))
+            lost.append(Lost(tuple(clipped(box, image) for box in places if box is not None), member.lost_at))
+        unseen = [other.detection.box for other in self._crowd.in_view(moment.at) if not self._choice.shows(other, crew)]
+        if self._choice.always_looks:
+            unseen += self._crowd.behind
+        hidden = tuple(clipped(box, image) for box in (*unseen, *crew.released))
+        return SeveralTracked(faces, tuple(lost), hidden, reason, moment.times)
