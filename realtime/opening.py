@@ -79,6 +79,7 @@ def open_swap_network(choice: str, options: select.SwapOptions, opener: Opener) 
     def open_fastest(path: Path) -> Session:
         return opener.open({path.stem: path}, _cores(), opener.swapping)[path.stem]
 
+    opener.notify(MODELS[choice].terms if choice in MODELS else select.terms(path, options.contract))
     exact = Exact(opener.cache, opener.notify)
     swapper = select.open_swapper(path, options, select.Surroundings(open_fastest, opener.open_exact, opener.find, exact))
     swapper.warm_up()

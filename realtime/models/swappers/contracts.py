@@ -120,11 +120,11 @@ _ROWS = (
     ),
     Contract(
         "dfm", 0, align.DFL_WHOLE_FACE_224, 224, SourceKind.NOBODY,
-        words=(".dfm",), licence="whatever its maker says",
+        words=(".dfm",), licence="what its maker says",
     ),
     Contract(
         "latent", 0, align.FFHQ_512, 512, SourceKind.PICTURE, _HALF, _HALF, denormalise=True,
-        words=("e4e", "stylegan"), source_points=align.FFHQ_512, source_size=256, source_points_size=512, licence="whatever its maker says",
+        words=("e4e", "stylegan"), source_points=align.FFHQ_512, source_size=256, source_points_size=512, licence="what its maker says",
     ),
 )  # fmt: skip
 

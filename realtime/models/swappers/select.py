@@ -105,6 +105,12 @@ def open_swapper(path: Path, options: SwapOptions, around: Surroundings) -> Alig
     return AlignedSwapper(make(session), around.finishes, fallback if lower and not known else None)
 
 
+def terms(path: Path, contract: str | None = None) -> str:
+    """A sentence about the licence of what a file most likely holds. Raises as `recognise`."""
+    kind = recognise(path, Peek(path), contract)
+    return f"{path.name} is a network of the kind {kind.name}: the licence of the published weights is {kind.licence}."
+
+
 def _planar(file: SwapFile) -> Make:
     source, passes = _SOURCES[file.contract.source](file), _passes(file.contract, file.options.size)
     return lambda session: PlanarNetwork(session, file.contract, source, passes, file.path.stem)

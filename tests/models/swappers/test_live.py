@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -16,6 +18,7 @@ from realtime.trust.reading import read_mark
 from tests.models.swappers import scene
 from tests.sources.media import write_video
 from tests.test_app import frames_of
+from tests.twins.recognisers import arcface_twin
 from tests.twins.swappers import dfm_twin, twin
 
 pytestmark = pytest.mark.models
@@ -45,6 +48,18 @@ def test_a_swap_network_runs_through_the_threaded_pipeline(tmp_path: Path) -> No
     assert np.abs(before[5].astype(int) - after[5])[100:220, 110:210].mean() > 15
     assert np.abs(before[5].astype(int) - after[5])[:20].mean() < 4
     assert read_mark(after).found
+
+
+def test_a_network_that_was_added_is_known_by_its_name(tmp_path: Path, models: ModelStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, said = tmp_path / "models", []
+    shutil.copytree(models.folder, folder, ignore=shutil.ignore_patterns("compiled"))
+    store = ModelStore(folder)
+    store.add(scene.save(tmp_path, "mine.onnx", twin("inswapper_128")), "inswapper_128")
+    store.add(scene.save(tmp_path, "theirs.onnx", arcface_twin()), "w600k_r50")
+    monkeypatch.setenv("REALTIME_MODELS", str(folder))
+    film = _settings(tmp_path, tmp_path / "mine.onnx", source=[[str(scene.DATA / "p001_studio.jpg")]])
+    assert app.run(replace(film, swapper="inswapper_128"), notify=said.append)["states"] == {"swapped": 10}
+    assert any("It forbids every use but non-commercial research" in sentence for sentence in said)
 
 
 def test_a_dfm_file_needs_no_photo(tmp_path: Path) -> None:
