@@ -45,9 +45,11 @@ from realtime.sources.base import SourceInfo
 from realtime.sources.image import ImageSource
 from realtime.sources.select import open_input
 from realtime.sources.transform import Transformed
-from realtime.storage import engines_folder, model_store
+from realtime.storage import data_folder, engines_folder, model_store
 from realtime.tracking import Tracker, TrackerSettings
 from realtime.trust.badge import Badge
+from realtime.trust.consent import reminder
+from realtime.trust.seal import Sealer
 from realtime.trust.watermark import Marker
 from realtime.types import OutputFrame, SourcePhoto, State
 from realtime.vision import geometry
@@ -136,7 +138,8 @@ def fit_sources(settings: Settings, models: Models, notify: Notify) -> list[Iden
     identities = []
     for paths in settings.sources:
         photos, notes = load_source(paths, models.photo_detector, models.photo_landmarker)
-        for note in (*notes, *strangers(photos, models.recogniser)):
+        own = [] if tuple(paths) == (demo_source(),) else [reminder(paths)]
+        for note in (*own, *notes, *strangers(photos, models.recogniser)):
             notify(note)
         identities.append(models.swapper.fit(photos))
     return identities
@@ -170,6 +173,8 @@ class App:
         self.report: dict[str, Any] | None = None
         self.telemetry = Telemetry()
         self.controls = Controls()
+        read = os.path.expanduser(settings.input)  # noqa: PTH111 - does not raise for what is no path
+        self._sealer = Sealer(data_folder() / "signing", Path(read) if os.path.isfile(read) else None, notify)  # noqa: PTH113 - nor this
 
     def run(self) -> dict[str, Any]:
         """Fetch what is missing, run to the end, and give the report (also written to `--report`). Raises RealtimeError."""
@@ -181,7 +186,7 @@ class App:
         with ExitStack() as cleanup:
             # First what costs nothing, so that a word that was mistyped is told before anything is fetched or loaded.
             source = open_input(settings.input, settings.size, settings.fps, mirror=settings.mirror, rotate=settings.rotate)
-            sinks = [open_output(text) for text in settings.outputs]
+            sinks = [open_output(text, seal=self._sealer) for text in settings.outputs]
             models = self._models(cleanup)
             identities = fit_sources(settings, models, self._notify)
             frame_log = cleanup.enter_context(FrameLog(settings.frame_log)) if settings.frame_log else None
@@ -286,7 +291,8 @@ class App:
     def _save_still(self, frame: OutputFrame) -> None:
         """A still that cannot be saved is a sentence, not the end of the run."""
         try:
-            self._notify(f"saved {save_still(frame.image, Path.cwd())}")
+            seal = self._sealer if frame.state is State.SWAPPED else None
+            self._notify(f"saved {save_still(frame.image, Path.cwd(), seal)}")
         except SinkError as error:
             self._notify(str(error))
 

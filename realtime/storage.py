@@ -1,4 +1,4 @@
-"""Where this user's models and engines are; apart from `app`, so that commands that only look at them start at once."""
+"""Where this user's models, engines and keys are; apart from `app`, so that commands that only look at them start at once."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ def model_store() -> ModelStore:
     """The store of this user, or in the folder that REALTIME_MODELS names."""
     folder = os.environ.get("REALTIME_MODELS")
     return ModelStore(Path(folder)) if folder else ModelStore()
+
+
+def data_folder() -> Path:
+    """Where what this installation must remember is kept: the folder that REALTIME_DATA names, else one in the user's data."""
+    named = os.environ.get("REALTIME_DATA")
+    return Path(named) if named else Path(user_data_dir(APP_NAME, appauthor=False))
 
 
 def engines_folder() -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import cv2
@@ -13,6 +13,7 @@ import pytest
 from realtime.errors import ModelError
 from realtime.models.store import ModelStore
 from realtime.storage import model_store
+from realtime.trust import consent
 from realtime.types import Image
 
 _ROOT = Path(__file__).parent.parent
@@ -20,6 +21,20 @@ _ROOT = Path(__file__).parent.parent
 # A busy machine must not fail a test: none is about how long one example takes.
 hypothesis.settings.register_profile("unhurried", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("unhurried")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder of the tests' own for what an installation remembers, the notice in it: no test touches or needs the user's."""
+    before = os.environ.get("REALTIME_DATA")
+    folder = tmp_path_factory.mktemp("data")
+    os.environ["REALTIME_DATA"] = str(folder)
+    consent.remember(folder)
+    yield folder
+    if before is None:
+        del os.environ["REALTIME_DATA"]
+    else:
+        os.environ["REALTIME_DATA"] = before
 
 
 @pytest.fixture(scope="session")

@@ -24,7 +24,9 @@ from realtime.models.detectors.yunet import YuNet
 from realtime.models.landmarks.mesh import MeshLandmarker
 from realtime.models.recognisers.sface import SFace
 from realtime.models.store import ModelStore
+from realtime.trust import credentials
 from realtime.trust.reading import read_mark
+from realtime.trust.xmp import COMPOSITE, source_types
 from realtime.types import Image
 from realtime.vision import geometry
 from tests.sources.media import write_video
@@ -75,6 +77,8 @@ def test_a_picture_gets_the_face_of_the_photo_and_is_marked(tmp_path, likeness):
     assert likeness(after, source) > 0.4 > likeness(before, source)
     assert read_mark([after]).found
     assert not read_mark([before]).found
+    assert source_types(tmp_path / "out.png") == [COMPOSITE]
+    assert not credentials.available() or credentials.read(tmp_path / "out.png").by_ai
     # Beyond the face only the mark has changed anything: one level, two where rounding adds up.
     assert np.abs(after[:, :60].astype(int) - before[:, :60]).max() <= 2
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import signal
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from realtime.commands.machine import kernels_cached
 from realtime.commands.output import Parser, milliseconds, notify, program
 from realtime.commands.progress import FetchBar
 from realtime.config import OPTIONS, Option, Settings, load_settings
+from realtime.errors import RealtimeError
+from realtime.trust import consent
 
 EXAMPLES = """examples:
   {program} --source me.jpg                                    first camera to the virtual camera
@@ -33,6 +36,7 @@ def main(argv: Sequence[str]) -> int:
     from realtime import app
 
     prepare()
+    inform()
     judge_waiting(settings, notify)
     with FetchBar() as bar:
         this_run = app.App(settings, notify=notify, progress=bar)
@@ -86,6 +90,21 @@ def prepare() -> None:
     end_on_signals()
     if not kernels_cached():
         notify("compiling for this processor, once: this takes a minute or so")
+
+
+def inform() -> None:
+    """The notice about faces and consent, once: at a terminal it must be acknowledged. Raises RealtimeError when it is not."""
+    from realtime.storage import data_folder  # here: it knows the model store, and help is to be instant
+
+    folder = data_folder()
+    if consent.is_known(folder):
+        return
+    print(consent.NOTICE, file=sys.stderr)
+    if sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty():
+        print("Go on? Type yes: ", end="", file=sys.stderr, flush=True)
+        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+            raise RealtimeError("nothing was done: answer yes to go on")
+    consent.remember(folder)
 
 
 def end_on_signals() -> None:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 
 from realtime.errors import SinkError, UsageError, is_full, reason
+
+Seal = Callable[[Path], None]
+"""Finishes a complete file in place before it gets its name; raises SinkError."""
 
 _BEGINNING = 16 << 10
 """Bytes that must fit on the disk: less than any video, more than the slack of a file system's blocks."""
@@ -49,19 +53,38 @@ class Target:
             self.discard()
             raise SinkError(_sentence(self.path, error)) from error
 
-    def commit(self) -> None:
-        """Raises SinkError."""
+    def commit(self, seal: Seal | None = None) -> None:
+        """Raises SinkError. A file that could not be sealed is kept, under a name that says so."""
+        if seal is not None:
+            self._seal(seal)
         try:
             os.replace(self.part, self.path)  # noqa: PTH105 - one atomic step on every platform
         except OSError as error:
             raise SinkError(f"cannot rename {self.part.name} to {self.path}: {reason(error)}; the result is in {self.part}") from error
 
+    def _seal(self, seal: Seal) -> None:
+        try:
+            seal(self.part)
+        except SinkError as error:
+            kept = self._unsigned()
+            raise SinkError(f"{self.path} is not signed: {error}; the unsigned file is {kept}") from error
+
+    def _unsigned(self) -> Path:
+        kept = self.path.with_name(f"{self.path.stem}.unsigned{self.path.suffix}")
+        if kept.exists():
+            kept = self.path.with_name(f"{self.path.stem}.{uuid.uuid4().hex[:8]}.unsigned{self.path.suffix}")
+        try:
+            self.part.rename(kept)
+        except OSError:
+            return self.part
+        return kept
+
     def discard(self) -> None:
         self.part.unlink(missing_ok=True)
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a small file in one go. Raises UsageError (folder) or SinkError (disk)."""
+def write_whole(path: Path, data: bytes, seal: Seal | None = None) -> None:
+    """Write a small file in one go. Raises UsageError (folder) or SinkError (disk, seal)."""
     target = Target(path)
     target.prepare()
     try:
@@ -69,7 +92,7 @@ def write_whole(path: Path, data: bytes) -> None:
     except OSError as error:
         target.discard()
         raise SinkError(_sentence(path, error)) from error
-    target.commit()
+    target.commit(seal)
 
 
 def _sentence(path: Path, error: OSError) -> str:

@@ -9,9 +9,9 @@ import cv2
 import numpy as np
 
 from realtime.errors import SinkError, UsageError
-from realtime.sinks.files import Target, write_whole
+from realtime.sinks.files import Seal, Target, write_whole
 from realtime.sinks.lifecycle import Closing
-from realtime.types import Image, OutputFrame, StreamFormat
+from realtime.types import Image, OutputFrame, State, StreamFormat
 
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp")
 JPEG_QUALITY = 95
@@ -26,12 +26,14 @@ class ImageSink(Closing):
     steady = False
     reads_image = True
 
-    def __init__(self, path: Path) -> None:
-        """Raises UsageError for a suffix that is no picture's."""
+    def __init__(self, path: Path, seal: Seal | None = None) -> None:
+        """`seal` finishes the file when a frame of the run was swapped. Raises UsageError for a suffix that is no picture's."""
         if path.suffix.lower() not in IMAGE_SUFFIXES:
             raise UsageError(f"cannot write {path} as a picture: use one of {' '.join(IMAGE_SUFFIXES)}")
         self.path = path
+        self._seal = seal
         self._newest: Image | None = None
+        self._written = self._swapped = False
 
     @property
     def name(self) -> str:
@@ -43,21 +45,22 @@ class ImageSink(Closing):
         probe.prepare()
         probe.discard()
         self._newest = np.zeros((stream.height, stream.width, 3), np.uint8)
-        self._written = False
+        self._written = self._swapped = False
 
     def write(self, frame: OutputFrame) -> None:
         assert self._newest is not None
         np.copyto(self._newest, frame.image)
         self._written = True
+        self._swapped = self._swapped or frame.state is State.SWAPPED
 
     def close(self) -> None:
-        """Raises SinkError when the disk is full."""
+        """Raises SinkError when the disk is full or the file could not be sealed."""
         newest, self._newest = self._newest, None
         if newest is not None and self._written:
-            write_image(self.path, newest)
+            write_image(self.path, newest, self._seal if self._swapped else None)
 
 
-def write_image(path: Path, image: Image) -> None:
+def write_image(path: Path, image: Image, seal: Seal | None = None) -> None:
     """Encode by suffix and write atomically; any name works, also where OpenCV's own writer wants ASCII. Raises SinkError."""
     options = [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY] if path.suffix.lower() in (".jpg", ".jpeg") else []
     try:
@@ -66,17 +69,17 @@ def write_image(path: Path, image: Image) -> None:
         raise SinkError(f"cannot encode {path}: {error}") from error
     if not done:
         raise SinkError(f"cannot encode a picture of {image.shape[1]}x{image.shape[0]} as {path.suffix}; use .png")
-    write_whole(path, data.tobytes())
+    write_whole(path, data.tobytes(), seal)
 
 
-def save_still(image: Image, folder: Path) -> Path:
+def save_still(image: Image, folder: Path, seal: Seal | None = None) -> Path:
     """Save a picture under the time of day, never over another one; returns where. Raises SinkError."""
     stem = datetime.now().strftime("still-%Y%m%d-%H%M%S")
     path, again = folder / f"{stem}.png", 2
     while path.exists():
         path, again = folder / f"{stem}-{again}.png", again + 1
     try:
-        write_image(path, image)
+        write_image(path, image, seal)
     except UsageError as error:  # the folder: no fault of the command line here
         raise SinkError(str(error)) from error
     return path

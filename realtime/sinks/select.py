@@ -7,16 +7,18 @@ from pathlib import Path
 from realtime.errors import UsageError
 from realtime.sinks.base import Sink
 from realtime.sinks.codings import CODINGS
+from realtime.sinks.files import Seal
 from realtime.sinks.image import IMAGE_SUFFIXES, ImageSink
 from realtime.sinks.null import NullSink
 from realtime.sinks.virtualcam import VirtualCamSink
 from realtime.sinks.window import WindowSink
 
 
-def open_output(text: str, audio_from: str | None = None) -> Sink:
+def open_output(text: str, audio_from: str | None = None, seal: Seal | None = None) -> Sink:
     """The sink that `text` names, not opened yet: virtualcam[:DEVICE], window, null, or a file by its suffix.
 
-    `audio_from`: the file whose sound a video takes along. Raises UsageError for anything else, naming the possibilities.
+    `audio_from`: the file whose sound a video takes along. `seal` finishes files in which a face was swapped. Raises UsageError for
+    anything else, naming the possibilities.
     """
     kind, _, device = text.partition(":")
     if kind == "virtualcam":
@@ -25,19 +27,19 @@ def open_output(text: str, audio_from: str | None = None) -> Sink:
         return WindowSink()
     if text == "null":
         return NullSink()
-    return _file(text, audio_from)
+    return _file(text, audio_from, seal)
 
 
-def _file(text: str, audio_from: str | None) -> Sink:
+def _file(text: str, audio_from: str | None, seal: Seal | None) -> Sink:
     path = Path(text).expanduser()
     suffix = path.suffix.lower()
     if suffix in CODINGS:
         # Imported here: PyAV is large, and a virtual camera does without.
         from realtime.sinks.video import VideoSink
 
-        return VideoSink(path, audio_from)
+        return VideoSink(path, audio_from, seal)
     if suffix in IMAGE_SUFFIXES:
-        return ImageSink(path)
+        return ImageSink(path, seal)
     raise UsageError(
         f"there is no output {text!r}: use virtualcam, virtualcam:DEVICE, window, null, "
         f"a video file ({' '.join(CODINGS)}) or a picture ({' '.join(IMAGE_SUFFIXES)})"

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from realtime.errors import SinkError, UsageError, is_full, reason
 from realtime.sinks.codings import CODINGS, Coding
 from realtime.sinks.disk import DiskFile
-from realtime.sinks.files import Target
+from realtime.sinks.files import Seal, Target
 from realtime.sinks.lifecycle import Closing
 from realtime.sinks.sound import Sound
-from realtime.types import OutputFrame, StreamFormat
+from realtime.types import OutputFrame, State, StreamFormat
 
 log = logging.getLogger(__name__)
 
@@ -43,12 +43,16 @@ class VideoSink(Closing):
     steady = False
     reads_image = False
 
-    def __init__(self, path: Path, audio_from: str | None = None) -> None:
-        """`audio_from`: a file whose first sound track is taken along; may be set until `open`. Raises UsageError for an unknown suffix."""
+    def __init__(self, path: Path, audio_from: str | None = None, seal: Seal | None = None) -> None:
+        """`audio_from`: a file whose first sound track is taken along; may be set until `open`. `seal` finishes the file when a frame
+        of it was swapped. Raises UsageError for an unknown suffix.
+        """
         if path.suffix.lower() not in CODINGS:
             raise UsageError(f"cannot write {path} as a video: use one of {' '.join(CODINGS)}")
         self.path = path
         self.audio_from = audio_from
+        self._seal = seal
+        self._swapped = False
         self._target = Target(path)
         self._disk: DiskFile | None = None
         self._container: Any = None
@@ -86,6 +90,7 @@ class VideoSink(Closing):
     def write(self, frame: OutputFrame) -> None:
         """Raises SinkError: the disk is full, or the encoder failed."""
         tick = self._tick(frame)
+        self._swapped = self._swapped or frame.state is State.SWAPPED
         picture = av.VideoFrame.from_ndarray(self._planes(frame), format="yuv420p")
         picture.pts, picture.time_base = tick, Fraction(1, TICKS)
         picture.colorspace, picture.color_range = _BT601_MATRIX, _LIMITED
@@ -138,7 +143,7 @@ class VideoSink(Closing):
         raise SinkError(f"{self.path} holds frames of {width}x{height}: one of {size} does not fit; use one --size for the whole run")
 
     def close(self) -> None:
-        """Raises SinkError when the file cannot be finished; says where the unfinished one is."""
+        """Raises SinkError when the file cannot be finished or sealed; says where it is then."""
         if self._container is None:
             return
         if self._last_tick < 0:
@@ -153,7 +158,7 @@ class VideoSink(Closing):
                 return
             raise SinkError(self._failure("finish", error)) from error
         if not self._broken:
-            self._target.commit()
+            self._target.commit(self._seal if self._swapped else None)
 
     def _finish(self) -> None:
         try:
