@@ -56,19 +56,18 @@ class Finders:
         return found
 
     def _detector_paths(self, store: ModelStore) -> dict[str, Path]:
-        """A file of open size gets two, the second for large faces."""
+        """A file of open size gets two, the second for large faces; engines of theirs go by the names of these files."""
         path, key = _path(self.detector, store), _key(self.detector)
         if self.detector in MODELS and MODELS[self.detector].wheel is not None:
             return {key: path}  # made by the store with a fixed size: looking at it again would cost a fifth of a second
         sizes = (self.detector_size, self.detector_size // 2)
         copies = fixed_copies(path, sizes, store.folder / _COPIES)
-        return {key: path} if copies == (path,) else {f"{key}-{size}": copy for size, copy in zip(sizes, copies, strict=True)}
+        return {key: path} if copies == (path,) else {copy.stem: copy for copy in copies}
 
     def detectors(self, sessions: Mapping[str, Session], score: float, min_face: float) -> tuple[FaceFinder, FaceFinder]:
         """One for frames, and one for photos, which takes its time and looks for faces of any size. Raises ModelError."""
-        key, file = _key(self.detector), Path(self.detector).name
-        names = [name for name in (key, *(f"{key}-{size}" for size in (self.detector_size, self.detector_size // 2))) if name in sessions]
-        used = [sessions[name] for name in names]
+        others = {MESH, _key(self.landmarker), _key(self.recogniser or MESH)} - {_key(self.detector)}
+        used, file = [session for name, session in sessions.items() if name not in others], Path(self.detector).name
         live = face_finder(used, file, score=score, min_face=min_face, adaptive=len(used) > 1)
         return live, face_finder(used, file, thorough=True)
 

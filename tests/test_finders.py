@@ -96,7 +96,8 @@ def test_a_file_of_open_size_runs_at_two_sizes(tmp_path: Path, opened: Open) -> 
     file = saved(tmp_path / "det.onnx", detectors.scrfd_twin())
     used = chosen(Store(tmp_path), str(file))
     paths = used._detector_paths(Store(tmp_path))  # type: ignore[arg-type]
-    assert list(paths) == ["det-320", "det-160"]
+    assert [name[:4] + name[-4:] for name in paths] == ["det--320", "det--160"]
+    assert {path.parent.name for path in paths.values()} == {"sized"}
     live, patient = used.detectors(opened(paths), 0.6, 40)
     assert (live.name, patient.name) == ("scrfd", "scrfd")
 

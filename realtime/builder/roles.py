@@ -15,9 +15,10 @@ from realtime.builder.fused import point_error
 from realtime.builder.gate import Limit
 from realtime.builder.role import Results, Role, Tools
 from realtime.builder.scenes import Scene
-from realtime.models.detectors.yunet import YuNet
+from realtime.models.base import Detector
+from realtime.models.detectors.select import face_finder
 from realtime.models.landmarks.mesh import MeshLandmarker
-from realtime.models.recognisers.sface import SFace
+from realtime.models.recognisers.select import recogniser_of
 from realtime.types import Array, Box, Floats, Image
 from realtime.vision import geometry
 from realtime.vision.align import ARCFACE_112, align
@@ -60,11 +61,11 @@ class Recording:
 
 def _detect(session: Session, scenes: Sequence[Scene], tools: Tools) -> Results:
     """Box and five points of the largest face, 14 numbers; none when no face was found."""
-    detector = YuNet(session)
+    detector = face_finder([session], "the network")
     return [_largest(detector, scene.image) for scene in scenes]
 
 
-def _largest(detector: YuNet, image: Image) -> Floats:
+def _largest(detector: Detector, image: Image) -> Floats:
     found = detector.detect(image)
     if not found:
         return np.empty(0, np.float32)
@@ -89,7 +90,7 @@ def _find_mesh(session: Session, scenes: Sequence[Scene], tools: Tools) -> Resul
 
 
 def _embed(session: Session, scenes: Sequence[Scene], tools: Tools) -> Results:
-    recogniser = SFace(session)
+    recogniser = recogniser_of(session, "the network", "")
     return [recogniser.embed(scene.image, scene.points) for scene in scenes]
 
 
