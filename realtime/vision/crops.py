@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from realtime.compiled import compiled
 from realtime.types import Array, Floats, Image
-from realtime.vision.compiled import compiled
 
 _ABSURD = 1e6
 """No level of a picture is as large as this: what is, or is not a number, shows that the network has overflowed."""

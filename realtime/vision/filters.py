@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from realtime.compiled import compiled
 from realtime.types import Floats
-from realtime.vision.compiled import compiled
 
 _TAU = 2.0 * np.pi
 _FAST = {"reassoc", "contract", "arcp", "nsz"}  # not nnan or ninf: a bad number must stay visible

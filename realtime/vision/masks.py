@@ -8,8 +8,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from realtime.compiled import compiled
 from realtime.types import Array, Floats
-from realtime.vision.compiled import compiled
 
 Mask = NDArray[np.uint8]
 _SUBPIXEL = 4

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from realtime.compiled import compiled
 from realtime.types import Floats, Image
-from realtime.vision.compiled import compiled
 
 
 @compiled("void(u1[:,:,::1], f4[:,:,::1], f4, b1)", fastmath=True)

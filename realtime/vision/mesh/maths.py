@@ -9,14 +9,15 @@ from typing import Any, Final, TypeVar, cast
 import numpy as np
 from numba import njit
 
+from realtime.compiled import emit
 from realtime.types import Array
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _package_stamp() -> tuple[float, int]:
-    """Newest change and total size of this package's sources."""
-    stats = [path.stat() for path in Path(__file__).parent.glob("*.py")]
+    """Newest change and total size of this package's sources, and of what they emit vector instructions with."""
+    stats = [path.stat() for path in (*Path(__file__).parent.glob("*.py"), Path(emit.__file__))]
     return max(stat.st_mtime for stat in stats), sum(stat.st_size for stat in stats)
 
 

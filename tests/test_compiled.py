@@ -5,8 +5,8 @@ import pytest
 from numba import njit
 from numba.core.caching import CacheImpl
 
+from realtime.compiled import compiled
 from realtime.errors import RealtimeError
-from realtime.vision.compiled import compiled
 
 
 @njit
