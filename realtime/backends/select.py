@@ -244,6 +244,18 @@ def _its_system(option: str, place: Place) -> None:
         raise UnavailableError("CoreML is on Macs only: choose another --backend.")
 
 
+def _native(path: Path, threads: int, cache: Path | None, place: Place) -> Session:
+    from realtime.backends.native.session import NativeSession
+
+    return NativeSession(path, cache=cache)
+
+
+def _native_status() -> tuple[str, str]:
+    from realtime.backends import native
+
+    return native.version(), "for the face mesh alone"
+
+
 def _openvino(path: Path, threads: int, cache: Path | None, place: Place) -> Session:
     from realtime.backends.openvino import OpenVinoSession
 
@@ -274,8 +286,10 @@ BACKENDS: Mapping[str, Backend] = MappingProxyType(
         "cuda": Backend(_on_provider("cuda"), _provider_status("cuda"), on_gpu=True, limits_memory=True),
         "directml": Backend(_on_provider("directml"), _provider_status("directml"), on_gpu=True, limits_memory=False),
         "coreml": Backend(_on_provider("coreml"), _provider_status("coreml"), on_gpu=True, limits_memory=False),
+        "native": Backend(_native, _native_status, on_gpu=False, limits_memory=False),
         "openvino": Backend(_openvino, _openvino_status, on_gpu=False, limits_memory=False),
         "onnxruntime": Backend(_onnxruntime, _onnxruntime_status, on_gpu=False, limits_memory=False),
     }
 )
-"""By preference: GPUs first; on x86 OpenVINO runs the default networks two to three times as fast as ONNX Runtime."""
+"""By preference: GPUs first; then our own code, for the networks that it knows; on x86 OpenVINO runs the others two to three times as fast
+as ONNX Runtime."""

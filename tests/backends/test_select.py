@@ -23,7 +23,7 @@ from tests.backends.graphs import affine
 
 GPU = Gpu(89, 12040, "Fake GPU", 8 * 2**30)
 _LOAD = ort_backend.load
-ORDER = ("tensorrt", "tensorrt-rtx", "cuda", "directml", "coreml", "openvino", "onnxruntime")
+ORDER = ("tensorrt", "tensorrt-rtx", "cuda", "directml", "coreml", "native", "openvino", "onnxruntime")
 
 
 @pytest.fixture
