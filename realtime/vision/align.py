@@ -10,6 +10,7 @@ import numpy as np
 from realtime.types import Floats, Image
 from realtime.vision import geometry
 from realtime.vision.geometry import Transform
+from realtime.vision.sample import sample_planes
 
 ARCFACE_112 = np.array(
     [[38.2946, 51.6963], [73.5318, 51.5014], [56.0252, 71.7366], [41.5493, 92.3655], [70.7299, 92.2041]], np.float32
@@ -56,12 +57,22 @@ def crop(image: Image, transform: Transform, size: int, out: Image | None = None
 
     Where the image is much finer than the crop, the part shown is halved first, as often as needed.
     """
+    image, transform = _coarse_enough(image, transform, size)
+    return cast(Image, cv2.warpAffine(image, transform, (size, size), dst=out, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_CONSTANT))
+
+
+def fill(image: Image, transform: Transform, planes: Floats, scale: Floats, shift: Floats, reverse: bool) -> None:
+    """The same crop straight into a network's input: `planes` (3, n, n) float32; `scale`, `shift` and `reverse` as for `sample_planes`."""
+    image, transform = _coarse_enough(image, transform, planes.shape[2])
+    sample_planes(np.ascontiguousarray(image), geometry.invert(transform), planes, scale, shift, reverse)
+
+
+def _coarse_enough(image: Image, transform: Transform, size: int) -> tuple[Image, Transform]:
+    """The image, or the part that the crop shows, halved until it is not much finer than the crop, and the transform from there."""
     fineness, factor = 1 / geometry.scale_of(transform), 1
     while fineness / factor >= _COARSE:
         factor *= 2
-    if factor > 1:
-        image, transform = _shrunk(image, transform, size, factor)
-    return cast(Image, cv2.warpAffine(image, transform, (size, size), dst=out, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_CONSTANT))
+    return _shrunk(image, transform, size, factor) if factor > 1 else (image, transform)
 
 
 def _shrunk(image: Image, transform: Transform, size: int, factor: int) -> tuple[Image, Transform]:

@@ -1,0 +1,98 @@
+"""A crop straight into a network's input: warp, conversion and split into planes in one pass."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numba import njit, types
+
+from realtime.compiled import compiled, emit
+from realtime.types import Array, Floats, Image
+
+_BITS: Final = 16
+_ONE: Final = 1 << _BITS
+"""Positions in the image are whole numbers of 65536ths of a pixel: quicker to split than floats."""
+
+
+@emit.intrinsic
+def _blend_four(typing: Any, image: Any, top: Any, bottom: Any, fx: Any, fy: Any, planes: Any, first: Any, second: Any, third: Any,
+                scale: Any, shift: Any) -> Any:  # fmt: skip
+    """The pixel between two pixels of a row, at byte `top`, and those below, at `bottom`, to three places in the planes.
+
+    Reads eight bytes of each row.
+    """
+
+    def generate(context: Any, b: Any, signature: Any, args: Any) -> Any:
+        _, top, bottom, fx, fy, _, *places, _, _ = args
+        pixels, out, scale, shift = (emit.data(context, b, signature.args[n], args[n]) for n in (0, 5, 9, 10))
+        upper, lower = (emit.load_bytes(b, emit.at(b, pixels, row)) for row in (top, bottom))
+        column = emit.multiply_add(b, b.fsub(lower, upper), emit.splat(b, fy), upper)
+        right = emit.shuffled(b, column, (3, 4, 5, 3, 4, 5, 6, 7))
+        mixed = emit.multiply_add(b, b.fsub(right, column), emit.splat(b, fx), column)
+        mixed = emit.multiply_add(b, mixed, emit.load(b, scale), emit.load(b, shift))
+        for channel, place in enumerate(places):
+            b.store(emit.lane(b, mixed, channel), emit.at(b, out, place))
+        return context.get_dummy_value()
+
+    return types.void(image, top, bottom, fx, fy, planes, first, second, third, scale, shift), generate
+
+
+@njit(nogil=True, error_model="numpy")
+def _within(start, step, limit, begin, end):  # type: ignore[no-untyped-def]
+    """The part of begin <= n < end for which 0 <= start + n * step < limit."""
+    if step == 0:
+        return (begin, end) if 0 <= start < limit else (end, end)
+    if step < 0:  # mirrored, so that the position grows
+        start, step = limit - 1 - start, -step
+    return max(begin, -(start // step)), min(end, (limit - 1 - start) // step + 1)
+
+
+@njit(nogil=True, error_model="numpy")
+def _at_border(image, x0, y0, fx, fy, planes, y, x, scales, shifts, reverse):  # type: ignore[no-untyped-def]
+    """The same where some of the four pixels may lie outside the image: those are black."""
+    height, width, _ = image.shape
+    for channel in range(3):
+        total = np.float32(0)
+        for dy in range(2):
+            for dx in range(2):
+                if 0 <= y0 + dy < height and 0 <= x0 + dx < width:
+                    weight = (fx if dx else np.float32(1) - fx) * (fy if dy else np.float32(1) - fy)
+                    total += weight * np.float32(image[y0 + dy, x0 + dx, channel])
+        planes[2 - channel if reverse else channel, y, x] = total * scales[channel] + shifts[channel]
+
+
+@compiled("void(u1[:,:,::1], f8[:,::1], f4[:,:,:], f4[::1], f4[::1], b1)", error_model="numpy")
+def sample_planes(image: Image, back: Array, planes: Floats, scale: Floats, shift: Floats, reverse: bool) -> None:
+    """Fill `planes` (3, h, w) float32, whose rows may be apart, with the image seen through `back`, bilinearly.
+
+    `back` (2, 3) maps a pixel of the planes to one of the image (h, w, 3) uint8; outside of it all is black. Levels are multiplied by
+    `scale` and added to `shift`, (3,) float32 in the order of the planes; `reverse` turns BGR to RGB. One pass in place of a warp, a
+    split and a conversion; *measured*, 192 x 192: under half of their time.
+    """
+    scales, shifts = np.zeros(8, np.float32), np.zeros(8, np.float32)
+    for channel in range(3):
+        plane_of = 2 - channel if reverse else channel
+        scales[channel], shifts[channel] = scale[plane_of], shift[plane_of]
+    height, width, _ = image.shape
+    plane, row = planes.strides[0] // 4, planes.strides[1] // 4
+    first, last = (2 * plane, 0) if reverse else (0, 2 * plane)
+    ax, ay = int(np.rint(back[0, 0] * _ONE)), int(np.rint(back[1, 0] * _ONE))
+    unit = np.float32(1 / _ONE)
+    for y in range(planes.shape[1]):
+        px, py = int(np.rint((back[0, 1] * y + back[0, 2]) * _ONE)), int(np.rint((back[1, 1] * y + back[1, 2]) * _ONE))
+        # Eight bytes are read: two pixels and two thirds of a third, which the last row of the image may not have.
+        begin, end = _within(px, ax, (width - 3) * _ONE, 0, planes.shape[2])
+        begin, end = _within(py, ay, (height - 1) * _ONE, begin, end)
+        for x in range(planes.shape[2]):
+            sx, sy = px + ax * x, py + ay * x
+            left, top = sx >> _BITS, sy >> _BITS
+            fx, fy = np.float32(np.int32(sx & (_ONE - 1))) * unit, np.float32(np.int32(sy & (_ONE - 1))) * unit
+            if begin <= x < end:
+                at, to = (top * width + left) * 3, y * row + x
+                _blend_four(image, at, at + width * 3, fx, fy, planes, to + first, to + plane, to + last, scales, shifts)
+            elif left < -1 or left >= width or top < -1 or top >= height:
+                for channel in range(3):
+                    planes[2 - channel if reverse else channel, y, x] = shifts[channel]
+            else:
+                _at_border(image, left, top, fx, fy, planes, y, x, scales, shifts, reverse)
