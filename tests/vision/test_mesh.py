@@ -12,7 +12,7 @@ from realtime.vision.mesh import colour, indices
 from realtime.vision.mesh.colour import sample_colours, tone_curve
 from realtime.vision.mesh.holes import cut_hole
 from realtime.vision.mesh.light import fit_light, light_basis, solve
-from realtime.vision.mesh.paint import pack, pack_curve, paint
+from realtime.vision.mesh.paint import pack, paint
 from realtime.vision.mesh.pose import RIGID, fit_pose
 from realtime.vision.mesh.raster import CHANNELS, draw_grid, new_grid
 from realtime.vision.mesh.sharpness import edge_blur
@@ -139,8 +139,7 @@ def test_a_vertex_gets_its_own_texture_coordinate(topology: Topology) -> None:
 def test_painting_a_flat_texture_gives_its_colour_plus_the_offset(topology: Topology) -> None:
     points = _landmarks(topology, 14, np.eye(3, dtype=np.float32), (140, 140))
     nodes = _drawn(topology, points, 4, (280, 280))
-    tones = np.empty((3, 256), np.uint64)
-    pack_curve(np.tile(np.arange(256, dtype=np.float32), (3, 1)), tones)
+    tones = np.tile(np.arange(256, dtype=np.float32), (3, 1))
     colour, alpha = np.zeros((280, 280, 3), np.uint8), np.full((280, 280), 7, np.uint8)
     paint(nodes, 4, pack(np.full((64, 64, 3), (40, 3, 250), np.uint8)), tones, colour, alpha)
     middle = colour[60:100, 120:160]  # the forehead
@@ -159,8 +158,7 @@ def test_warping_there_and_back_leaves_the_texture(step: int) -> None:
     nodes[..., 0] = (np.arange(rows)[None] * step + 0.5) / side
     nodes[..., 1] = (np.arange(rows)[:, None] * step + 0.5) / side
     nodes[..., 5] = 1
-    tones = np.empty((3, 256), np.uint64)
-    pack_curve(np.tile(np.arange(256, dtype=np.float32), (3, 1)), tones)
+    tones = np.tile(np.arange(256, dtype=np.float32), (3, 1))
     colour, alpha = np.zeros((side, side, 3), np.uint8), np.zeros((side, side), np.uint8)
     paint(nodes, step, pack(texture), tones, colour, alpha)
     assert np.abs(colour[: side - 8, : side - 8].astype(int) - texture[: side - 8, : side - 8]).max() <= 1

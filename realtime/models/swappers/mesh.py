@@ -16,7 +16,7 @@ from realtime.vision.mesh import indices
 from realtime.vision.mesh.atlas import Atlas, blank_atlas, build_atlas
 from realtime.vision.mesh.holes import cut_hole
 from realtime.vision.mesh.maths import kernel
-from realtime.vision.mesh.paint import pack_curve, paint
+from realtime.vision.mesh.paint import paint
 from realtime.vision.mesh.raster import CHANNELS, Grid, draw_grid, fit_grid, new_grid
 from realtime.vision.mesh.shade import new_history, new_mesh, new_shaded, shade
 from realtime.vision.mesh.topology import Topology, load_topology
@@ -67,7 +67,6 @@ class MeshSwapper:
         self._shaded = new_shaded(count)
         self._attributes = np.zeros((count, CHANNELS), np.float32)
         self._attributes[:, :2] = self._topology.uv
-        self._tones = np.zeros((3, 256), np.uint64)
         self._grid = new_grid(1, 1)
         self._buffers = [np.empty(0, np.uint8) for _ in range(PATCHES)]
         self._turn = 0
@@ -114,8 +113,7 @@ class MeshSwapper:
         step = max(1, round(longer / CELLS))
         grid = self._fitting_grid(area, step)
         draw_grid(points, self._attributes, self._topology.triangles, area.x, area.y, step, grid, 4.0 * step / longer, 3)
-        pack_curve(shaded.curve, self._tones)
-        paint(grid.nodes, step, self._level(longer, float(shaded.softness[0])), self._tones, patch.colour, patch.alpha)
+        paint(grid.nodes, step, self._level(longer, float(shaded.softness[0])), shaded.curve, patch.colour, patch.alpha)
         for outline, along, across in HOLES:
             cut_hole(patch.alpha, points, outline, area.x, area.y, along, across, max(1, longer // 90))
         return patch

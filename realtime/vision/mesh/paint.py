@@ -1,13 +1,7 @@
 """The one pass over full-resolution pixels: texture, tone curve, offset and opacity, from a coarse grid of attributes.
 
-Several values travel in the bit lanes of one unsigned 64-bit integer, so that one addition steps them all and one multiplication
-weighs all colour channels of a texel. Lanes never borrow from each other because every lane stays non-negative.
-
-| word | lanes, lowest first | fixed point |
-|---|---|---|
-| texel | blue, green, red, 16 bits each | levels |
-| place | u, v, 32 bits each | texels, 16 fractional bits |
-| shade | blue, green, red offset, opacity, 16 bits each | (levels + 256) * 64; opacity * 128, one level more than wanted |
+A pixel is a handful of vector instructions: its place in the texture in one register of four floats, offsets and opacity in another, both
+stepped by one addition; the four texels around the place in two registers of eight.
 """
 
 from __future__ import annotations
@@ -15,134 +9,194 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
+from numba import types
 
+from realtime.compiled import emit
 from realtime.types import Array, Image
 from realtime.vision.mesh.maths import kernel
+from realtime.vision.mesh.raster import CHANNELS
 
-U: Final = np.uint64
-ROUND: Final = np.uint64(0x0080008000800080)
-TONE_SCALE: Final = 64
-"""Fixed point of tones and offsets: 1/64 level."""
-BIAS: Final = 256
-"""Levels added to an offset to keep its lane positive."""
-CLIP: Final = np.clip(np.arange(1024) - BIAS, 0, 255).astype(np.uint8)
-"""Biased level -> pixel."""
+_FOUR: Final = 4
+_PLACE, _SHADE = 0, 2
+"""Channels of a node as in `raster`: u, v, then blue, green and red offset and opacity, read four at a time."""
 
 
 def pack(texture: Image) -> Array:
-    """(S, S, 3) uint8 BGR -> (S, S) uint64 texels."""
-    lanes = texture.astype(np.uint64)
-    return np.ascontiguousarray(lanes[..., 0] | lanes[..., 1] << U(16) | lanes[..., 2] << U(32))
+    """(S, S, 3) uint8 BGR -> (S, S, 4): two texels side by side are eight bytes, one load."""
+    return np.ascontiguousarray(np.dstack([texture, np.zeros(texture.shape[:2], np.uint8)]))
+
+
+@emit.intrinsic
+def _look_up(typing: Any, nodes: Any, corner: Any, below: Any, step: Any, texture: Any, side: Any, texels: Any, first: Any, width: Any,
+             rows: Any, columns: Any) -> Any:  # fmt: skip
+    """The texture's levels in one cell of `rows` x `columns` pixels, the first of them at index `first` of rows `width` pixels wide.
+
+    `corner` and `below` are the indices of the cell's upper and lower left node. Attributes are bilinear between the four nodes.
+    """
+
+    def generate(context: Any, b: Any, signature: Any, args: Any) -> Any:
+        _, corner, below, step, _, side, _, first, width, rows, columns = args
+        nodes, texture, texels = (emit.data(context, b, signature.args[n], args[n]) for n in (0, 4, 6))
+        limits = _place_limits(b, side)
+        place = _bilinear(b, nodes, (corner, below), _PLACE, step, lambda values: _places(b, values, *limits))
+
+        def pixel(index: Any, place: Any) -> None:
+            emit.store_bytes(b, _texel(b, texture, side, place), emit.at(b, texels, b.mul(index, emit.number(4))))
+
+        _each_pixel(b, place, first, width, rows, columns, pixel)
+        return context.get_dummy_value()
+
+    return types.void(nodes, corner, below, step, texture, side, texels, first, width, rows, columns), generate
+
+
+def _colouring(careful: bool) -> Any:
+    """An intrinsic that turns a cell's levels into colours and opacities: through the tone curve, then the offsets.
+
+    Not `careful`, a pixel is written as four bytes, the fourth of which is the next pixel's first: that one must be painted later, or be
+    transparent.
+    """
+
+    @emit.intrinsic
+    def colour_in(typing: Any, nodes: Any, corner: Any, below: Any, step: Any, texels: Any, tones: Any, colour: Any, alpha: Any,
+                  offset: Any, first: Any, width: Any, rows: Any, columns: Any) -> Any:  # fmt: skip
+        def generate(context: Any, b: Any, signature: Any, args: Any) -> Any:
+            _, corner, below, step, _, _, _, _, offset, first, width, rows, columns = args
+            nodes, texels, tones, colour, alpha = (emit.data(context, b, signature.args[n], args[n]) for n in (0, 4, 5, 6, 7))
+            shade = _bilinear(b, nodes, (corner, below), _SHADE, step, lambda values: _levels(b, values))
+
+            def pixel(index: Any, shade: Any) -> None:
+                toned = _toned(b, tones, emit.at(b, texels, b.mul(index, emit.number(4))))
+                levels = emit.larger(b, b.fadd(toned, shade), emit.constant((0.0,) * _FOUR))
+                levels = emit.cut(b, emit.smaller(b, levels, emit.constant((255.5,) * _FOUR)))
+                at = b.add(offset, index)
+                start = emit.at(b, colour, b.mul(at, emit.number(3)))
+                if careful:
+                    for channel in range(3):
+                        emit.store_byte(b, emit.lane(b, levels, channel), emit.at(b, start, channel))
+                else:
+                    emit.store_bytes(b, levels, start)
+                emit.store_byte(b, emit.lane(b, levels, 3), emit.at(b, alpha, at))
+
+            _each_pixel(b, shade, first, width, rows, columns, pixel)
+            return context.get_dummy_value()
+
+        return types.void(nodes, corner, below, step, texels, tones, colour, alpha, offset, first, width, rows, columns), generate
+
+    return colour_in
+
+
+_colour_in, _colour_in_carefully = _colouring(False), _colouring(True)
+
+
+def _each_pixel(b: Any, values: Any, first: Any, width: Any, rows: Any, columns: Any, pixel: Any) -> None:
+    """`pixel(index, value)` for all of a cell, with a value that changes by columns and rows as `_bilinear` says."""
+    start, across, down, twist = values
+
+    def row(y: Any, state: list[Any]) -> list[Any]:
+        at = b.add(first, b.mul(y, width))
+
+        def column(x: Any, now: list[Any]) -> list[Any]:
+            pixel(b.add(at, x), now[0])
+            return [b.fadd(now[0], state[1])]
+
+        emit.loop(b, columns, [state[0]], column)
+        return [b.fadd(state[0], down), b.fadd(state[1], twist)]
+
+    emit.loop(b, rows, [start, across], row)
+
+
+def _place_limits(b: Any, side: Any) -> tuple[Any, Any]:
+    """The texture's side, and the largest place, as vectors."""
+    size = b.sitofp(side, emit.FLOAT)
+    return emit.splat(b, size, _FOUR), emit.splat(b, b.fsub(size, emit.real(1.01)), _FOUR)
+
+
+def _places(b: Any, values: Any, side: Any, last: Any) -> Any:
+    """From 0..1 across the texture to texels, a little inside its border."""
+    place = b.fsub(b.fmul(values, side), emit.constant((0.5,) * _FOUR))
+    return emit.smaller(b, emit.larger(b, place, emit.constant((0.004,) * _FOUR)), last)
+
+
+def _levels(b: Any, values: Any) -> Any:
+    """Offsets as they are and opacity as 0..255, with the half that turns cutting off into rounding."""
+    return b.fadd(b.fmul(values, emit.constant((1.0, 1.0, 1.0, 255.0))), emit.constant((0.5,) * _FOUR))
+
+
+def _bilinear(b: Any, nodes: Any, rows: tuple[Any, Any], channel: int, step: Any, scaled: Any) -> tuple[Any, Any, Any, Any]:
+    """Four channels at a cell's first pixel, their change a column, their change a row, and that of the change a column."""
+    starts = [b.add(b.mul(row, emit.number(CHANNELS)), emit.number(channel)) for row in rows]
+    places = [place for start in starts for place in (start, b.add(start, emit.number(CHANNELS)))]
+    p, q, r, s = (scaled(emit.load(b, emit.at(b, nodes, place), _FOUR)) for place in places)
+    share = emit.splat(b, b.fdiv(emit.real(1.0), b.sitofp(step, emit.FLOAT)), _FOUR)
+    across, down = b.fsub(q, p), b.fsub(r, p)
+    twist = b.fsub(b.fsub(s, r), across)
+    return p, b.fmul(across, share), b.fmul(down, share), b.fmul(b.fmul(twist, share), share)
+
+
+def _texel(b: Any, texture: Any, side: Any, place: Any) -> Any:
+    """Levels at a place in the texture, (blue, green, red, 0), cut off."""
+    corner = emit.cut(b, place)
+    share = b.fsub(place, emit.floats(b, corner))
+    left, top = (emit.index(b, emit.lane(b, corner, n)) for n in (0, 1))
+    at = b.mul(b.add(b.mul(top, side), left), emit.number(4))
+    upper = emit.load_bytes(b, emit.at(b, texture, at))
+    lower = emit.load_bytes(b, emit.at(b, texture, b.add(at, b.mul(side, emit.number(4)))))
+    column = emit.multiply_add(b, b.fsub(lower, upper), emit.shuffled(b, share, (1,) * 8), upper)
+    near, far = emit.shuffled(b, column, (0, 1, 2, 3)), emit.shuffled(b, column, (4, 5, 6, 7))
+    return emit.cut(b, emit.multiply_add(b, b.fsub(far, near), emit.shuffled(b, share, (0,) * 4), near))
+
+
+def _toned(b: Any, tones: Any, texel: Any) -> Any:
+    """Three levels in memory through the curve of each channel."""
+    result = emit.constant((0.0,) * _FOUR)
+    for channel in range(3):
+        level = emit.load_byte(b, emit.at(b, texel, channel))
+        result = emit.with_lane(b, result, b.load(emit.at(b, tones, b.add(level, emit.number(256 * channel)))), channel)
+    return result
 
 
 @kernel
-def pack_curve(curve: Array, tones: Array) -> None:
-    """(3, 256) float32 levels -> (3, 256) uint64, each channel in its own lane."""
-    for c in range(3):
+def _between(tones: Array) -> Array:
+    """The curve half a level on: what a level that was cut off stands for."""
+    out = np.empty((3, 256), np.float32)
+    for channel in range(3):
         for level in range(256):
-            tones[c, level] = U(int(curve[c, level] * np.float32(TONE_SCALE) + np.float32(0.5))) << U(16 * c)
+            out[channel, level] = np.float32(0.5) * (tones[channel, level] + tones[channel, min(level + 1, 255)])
+    return out
 
 
 @kernel
 def paint(nodes: Array, step: int, texture: Array, tones: Array, colour: Array, alpha: Array) -> None:
     """Fill a patch from the grid's nodes; attributes are bilinear inside each cell.
 
-    nodes: (rows, columns, CHANNELS) as in `raster`, `step` pixels apart, reaching at least over the patch; texture: packed (S, S);
-    tones: (3, 256) from `pack_curve`; colour: (h, w, 3) uint8 out, written only where the opacity can be more than zero;
+    nodes: (rows, columns, CHANNELS) as in `raster`, `step` pixels apart, reaching at least over the patch; texture: packed (S, S, 4);
+    tones: (3, 256) float32 levels; colour: (h, w, 3) uint8 out, written only where the opacity can be more than zero;
     alpha: (h, w) uint8 out, written everywhere.
     """
     height, width = alpha.shape
-    texels, flat, pixels, opacity = texture.reshape(-1), tones.reshape(-1), colour.reshape(-1), alpha.reshape(-1)
+    opacity = alpha.reshape(-1)
     for at in range(len(opacity)):
         opacity[at] = 0
+    across, columns, curve = nodes.shape[1], (width + step - 1) // step, _between(tones)
+    texels = np.empty((step * width, 4), np.uint8)  # of one row of cells: stays in the first cache
     for row in range((height + step - 1) // step):
-        for column in range((width + step - 1) // step):
-            a, b = nodes[row, column], nodes[row, column + 1]
-            c, d = nodes[row + 1, column], nodes[row + 1, column + 1]
-            if a[5] + b[5] + c[5] + d[5] > 0:
-                place, shade = _place(a, b, c, d, step, len(texture)), _shade(a, b, c, d, step)
-                y, x = row * step, column * step
-                first, rows, columns = y * width + x, min(step, height - y), min(step, width - x)
-                _cell(place, shade, texels, len(texture), flat, pixels, opacity, first, width, rows, columns)
+        y, high = row * step, min(step, height - row * step)
+        for column in range(columns):
+            if _seen(nodes, row, column):
+                x, corner = column * step, row * across + column
+                wide = min(step, width - x)
+                _look_up(nodes, corner, corner + across, step, texture, len(texture), texels, x, width, high, wide)
+        for column in range(columns):
+            if _seen(nodes, row, column):
+                x, corner = column * step, row * across + column
+                wide, at = min(step, width - x), y * width
+                if column == columns - 1:
+                    _colour_in_carefully(nodes, corner, corner + across, step, texels, curve, colour, alpha, at, x, width, high, wide)
+                else:
+                    _colour_in(nodes, corner, corner + across, step, texels, curve, colour, alpha, at, x, width, high, wide)
 
 
 @kernel
-def _place(a: Array, b: Array, c: Array, d: Array, step: int, size: int) -> Any:
-    """Texture place at the first pixel, its change per column, per row, and per both, from the corners' u and v (0..1)."""
-    start, across, down, both = U(0), U(0), U(0), U(0)
-    inverse, scale = np.float32(1.0) / np.float32(step), np.float32(size * 65536.0)
-    low, high = np.float32(256.0), np.float32((size - 1.01) * 65536.0)
-    for k in range(2):
-        p = min(max(a[k] * scale - np.float32(32768.0), low), high)
-        q = min(max(b[k] * scale - np.float32(32768.0), low), high)
-        r = min(max(c[k] * scale - np.float32(32768.0), low), high)
-        s = min(max(d[k] * scale - np.float32(32768.0), low), high)
-        lane = U(32 * k)
-        start += U(np.int64(p)) << lane
-        across += U(np.int64((q - p) * inverse)) << lane
-        down += U(np.int64((r - p) * inverse)) << lane
-        both += U(np.int64((s - r - q + p) * inverse * inverse)) << lane
-    return start, across, down, both
-
-
-@kernel
-def _shade(a: Array, b: Array, c: Array, d: Array, step: int) -> Any:
-    """The same for offsets (levels) and opacity (0..1)."""
-    start, across, down, both = U(0), U(0), U(0), U(0)
-    inverse = np.float32(1.0) / np.float32(step)
-    for k in range(4):
-        scale = np.float32(TONE_SCALE) if k < 3 else np.float32(255 * 128)
-        bias = np.float32((BIAS + 0.5) * TONE_SCALE) if k < 3 else np.float32(128)
-        p, q, r, s = a[k + 2], b[k + 2], c[k + 2], d[k + 2]
-        lane = U(16 * k)
-        start += U(np.int64(p * scale + bias)) << lane
-        across += U(np.int64((q - p) * inverse * scale)) << lane
-        down += U(np.int64((r - p) * inverse * scale)) << lane
-        both += U(np.int64((s - r - q + p) * inverse * inverse * scale)) << lane
-    return start, across, down, both
-
-
-@kernel
-def _cell(
-    place: Any,
-    shade: Any,
-    texels: Array,
-    side: int,
-    tones: Array,
-    pixels: Array,
-    opacity: Array,
-    first: int,
-    width: int,
-    rows: int,
-    columns: int,
-) -> None:
-    """One cell of rows x columns pixels, the first of them at index `first` of the flat patch."""
-    size = U(side)
-    place_row, place_step, place_down, place_both = place
-    shade_row, shade_step, shade_down, shade_both = shade
-    row = U(first)
-    for _ in range(rows):
-        uv, light = place_row, shade_row
-        for j in range(columns):
-            # weights of the four texels, summing to 256: no lane overflows
-            fx, fy = (uv >> U(8)) & U(255), (uv >> U(40)) & U(255)
-            corner = (fx * fy + U(128)) >> U(8)
-            at = (uv >> U(48)) * size + ((uv >> U(16)) & U(0xFFFF))
-            texel = texels[at] * (U(256) - fx - fy + corner) + texels[at + U(1)] * (fx - corner) + ROUND
-            at += size
-            texel += texels[at] * (fy - corner) + texels[at + U(1)] * corner
-            sums = light + tones[(texel >> U(8)) & U(255)]
-            sums += tones[U(256) + ((texel >> U(24)) & U(255))] + tones[U(512) + ((texel >> U(40)) & U(255))]
-            pixel = row + U(j)
-            pixels[pixel * U(3)] = CLIP[(sums >> U(6)) & U(1023)]
-            pixels[pixel * U(3) + U(1)] = CLIP[(sums >> U(22)) & U(1023)]
-            pixels[pixel * U(3) + U(2)] = CLIP[(sums >> U(38)) & U(1023)]
-            level = np.int64(light >> U(55))
-            opacity[pixel] = level - 1 if level > 0 else 0
-            uv += place_step
-            light += shade_step
-        row += U(width)
-        place_row += place_down
-        place_step += place_both
-        shade_row += shade_down
-        shade_step += shade_both
+def _seen(nodes: Array, row: int, column: int) -> Any:
+    """Whether a cell can be anything but transparent."""
+    return nodes[row, column, 5] + nodes[row, column + 1, 5] + nodes[row + 1, column, 5] + nodes[row + 1, column + 1, 5] > 0
