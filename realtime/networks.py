@@ -19,6 +19,7 @@ from realtime.backends.select import (
     device_layer,
     open_engine,
     open_frames_engine,
+    open_own,
     open_session,
 )
 from realtime.builder import manifest
@@ -82,6 +83,8 @@ class Networks:
         entry = self._find(name, path)
         if entry is None:
             return None
+        if self.backend == AUTO and not BACKENDS[entry.target].on_gpu and (own := open_own(path, self.cache)):
+            return own
         try:
             file = self.engines / entry.file
             how = (entry.target, entry.precision, entry.arithmetic)

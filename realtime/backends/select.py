@@ -74,6 +74,14 @@ def open_session(
     raise BackendError(" ".join(failures or reasons))
 
 
+def open_own(path: Path, cache: Path | None) -> Session | None:
+    """On machine code of our own, which no other backend on a processor is faster than; None for a network that it does not know."""
+    try:
+        return _native(path, 1, cache, ANYWHERE)
+    except UnavailableError:
+        return None
+
+
 def open_engine(
     path: Path, backend: str, precision: str, arithmetic: str, *, threads: int = 1, cache: Path | None = None, place: Place = ANYWHERE
 ) -> Session:

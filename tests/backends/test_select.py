@@ -93,10 +93,10 @@ def test_nothing_there_names_every_reason(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_place_rules_backends_out(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = _opening(monkeypatch, openvino="", onnxruntime="")
     select.open_session(Path("a.onnx"), place=Place(processor_only=True))
-    assert asked == ["openvino"]
+    assert asked == ["native", "openvino"]
     with pytest.raises(BackendError, match="not here"):
         select.open_session(Path("a.onnx"), place=Place(gpu=1))
-    assert asked[1:] == list(ORDER[:5]), "a GPU that was asked for is never exchanged for the processor"
+    assert asked[2:] == list(ORDER[:5]), "a GPU that was asked for is never exchanged for the processor"
 
 
 def test_a_share_is_the_budget_over_the_sessions() -> None:
