@@ -10,8 +10,8 @@ from typing import cast
 import cv2
 import numpy as np
 
+from realtime.compiled import compiled
 from realtime.types import Array, Floats, Image
-from realtime.vision.compiled import compiled
 from realtime.vision.masks import Mask
 
 SHOWN = 128

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from realtime.compiled import compiled
 from realtime.types import Image
-from realtime.vision.compiled import compiled
 from realtime.vision.masks import Mask
 
 
