@@ -9,12 +9,14 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from realtime.types import Frame, Image, OutputFrame, State, Verdict
+from realtime.types import Frame, Image, OutputFrame, Patch, State, Verdict
 from realtime.vision.blend import paste
 from realtime.vision.draw import covers, hide, placeholder
 
 OnLost = Literal["hide", "freeze", "pass"]
 
+_OPAQUE = 128
+"""Alpha that every swap reaches somewhere, 255 in its middle being usual."""
 CARDS = {
     State.STARTING: "Looking for a face",
     State.LOST: "The face is hidden",
@@ -55,6 +57,15 @@ class Finisher:
         self._buffers = [np.empty((height * 3 // 2, width), np.uint8) for _ in range(3)]
         self._cards: dict[State, OutputFrame] = {}
         self._swapped: OutputFrame | None = None
+
+    def judged(self, verdict: Verdict) -> Verdict:
+        """The verdict, unless its patches would show the face that they are to cover: then a failure, hidden like any other.
+
+        A mask that says "nothing of this is a face" makes such a patch, by whatever mistake.
+        """
+        if verdict.state is not State.SWAPPED or (verdict.patches and all(_covers_a_face(patch) for patch in verdict.patches)):
+            return verdict
+        return replace(verdict, state=State.FAILED, patches=(), reason="nothing was left of the swap")
 
     def finish(self, verdict: Verdict, bgr_wanted: bool = False) -> OutputFrame:
         """The frame that may be shown for this verdict; writes into the frame's own picture. `bgr_wanted`: mark `image` too."""
@@ -137,3 +148,8 @@ class Finisher:
         """Without an odd last row or column, which 4:2:0 video cannot have; a copy only where there is one."""
         width, height = self._size
         return np.ascontiguousarray(image[:height, :width])
+
+
+def _covers_a_face(patch: Patch) -> bool:
+    """Some of it must be opaque; 3 microseconds for a face of 250 pixels."""
+    return patch.alpha.size > 0 and int(patch.alpha.max()) >= _OPAQUE

@@ -245,6 +245,7 @@ class Pipeline:
     def _send(self, verdict: Verdict) -> None:
         start = perf_counter()
         still, self.controls.still_wanted = self.controls.still_wanted, False
+        verdict = self._finisher.judged(verdict)
         output = self._finisher.finish(verdict, bgr_wanted=still)
         self._outlets.write(output)
         now = monotonic()

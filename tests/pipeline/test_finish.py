@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -108,3 +110,16 @@ def test_odd_sizes_are_refused():
 def test_the_placeholder_keeps_the_frames_number_and_time():
     output = finisher().finish(Verdict(frame(9, at=0.5), State.STARTING))
     assert (output.seq, output.captured_at, output.state) == (9, 0.5, State.STARTING)
+
+
+def test_a_swap_of_which_nothing_is_left_counts_as_failed():
+    finish, good = finisher(), swapped()
+    assert finish.judged(good) is good
+    for alpha in (np.zeros_like(good.patches[0].alpha), np.full_like(good.patches[0].alpha, 9), np.zeros((0, 0), np.uint8)):
+        empty = Verdict(frame(), State.SWAPPED, (replace(good.patches[0], alpha=alpha),))
+        verdict = finish.judged(empty)
+        assert (verdict.state, verdict.patches) == (State.FAILED, ())
+        assert not shows_raw_face(finish.finish(verdict).image)
+    assert finish.judged(Verdict(frame(), State.SWAPPED)).state is State.FAILED
+    lost = Verdict(frame(), State.LOST, hide=HIDDEN)
+    assert finish.judged(lost) is lost

@@ -12,7 +12,7 @@ from realtime.errors import ModelError
 from realtime.models.masks.base import View
 from realtime.models.masks.shapes import around_face
 from realtime.models.swappers.ports import FloatInput, FloatOutput
-from realtime.models.tensors import described
+from realtime.models.tensors import described, sound
 from realtime.types import Array, Face, Floats, Image
 from realtime.vision import geometry
 from realtime.vision.align import DFL_WHOLE_FACE_224, FFHQ_512, crop
@@ -74,7 +74,7 @@ class PersonMask:
     def look(self, frame: Image, face: Face) -> View:
         transform = around_face(face, 3.0, self._eye.size)
         self._eye.see(frame, transform, lambda pixels, planes: fill_planes(pixels, planes, _UNIT, True))
-        fill_share(self._output.read(self._session.run()).reshape(self._shown.shape), self._shown)
+        fill_share(sound(self._output.read(self._session.run()), self._name).reshape(self._shown.shape), self._shown)
         return View(self._shown, transform, 0)
 
     def reset(self) -> None:
@@ -105,7 +105,7 @@ class OcclusionMask:
     def look(self, frame: Image, face: Face) -> View:
         transform = geometry.similarity(geometry.five_points(face.landmarks.points), self._template)
         self._eye.see(frame, transform, lambda pixels, out: np.multiply(pixels, np.float32(_UNIT), out=out, casting="unsafe"))
-        fill_share(self._output.read(self._session.run()).reshape(self._shown.shape), self._shown)
+        fill_share(sound(self._output.read(self._session.run()), self._name).reshape(self._shown.shape), self._shown)
         soften(self._shown, _EDGE * self._eye.size)
         sharpen_edge(self._shown)
         return View(self._shown, transform, 0)
@@ -144,7 +144,9 @@ class RegionMask:
     def look(self, frame: Image, face: Face) -> View:
         transform = geometry.similarity(geometry.five_points(face.landmarks.points), self._template)
         self._eye.see(frame, transform, lambda pixels, planes: fill_normalised(pixels, planes, _SCALE, _SHIFT, True))
-        fill_classes(self._output.read(self._session.run())[0], self._classes, self._shown)
+        scores = self._output.read(self._session.run())[0]
+        sound(scores[:, ::_SAMPLE, ::_SAMPLE], self._name)
+        fill_classes(scores, self._classes, self._shown)
         soften(self._shown, _EDGE * self._eye.size)
         sharpen_edge(self._shown)
         return View(self._shown, transform, 0)
@@ -159,6 +161,8 @@ class RegionMask:
 _EDGE = 0.02
 """Blur of a mask's edge, a share of its side: facefusion's sigma of 5 pixels in 256."""
 _CLASSES = 19
+_SAMPLE = 16
+"""Every so many pixels across and down are looked at: all the scores would take 3 ms, and a network that overflows does so everywhere."""
 _MEAN, _STD = np.array([0.485, 0.456, 0.406], np.float32), np.array([0.229, 0.224, 0.225], np.float32)
 _SCALE, _SHIFT = np.asarray(1 / (255 * _STD), np.float32), np.asarray(-_MEAN / _STD, np.float32)
 

@@ -14,6 +14,7 @@ from realtime.errors import ModelError
 from realtime.models.swappers.contracts import CONTRACTS
 from realtime.models.swappers.planar import is_sound
 from realtime.models.swappers.ports import FloatInput, FloatOutput
+from realtime.models.tensors import sound
 from realtime.types import Array, Floats, Image, SourcePhoto
 from realtime.vision.crops import write_pixels
 
@@ -72,7 +73,7 @@ class DfmNetwork:
         outputs = self._session.run()
         self._tally[:] = 0
         write_pixels(self._picture.read(outputs)[0], swapped, self._tally)
-        self._lower(mask, [each.read(outputs).reshape(self._size, self._size) for each in self._masks])
+        self._lower(mask, [sound(each.read(outputs), self.name).reshape(self._size, self._size) for each in self._masks])
         return is_sound(self._tally, before)
 
     def _lower(self, mask: NDArray[np.uint8], masks: Sequence[Floats]) -> None:
