@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from realtime.errors import ModelError
 from realtime.models.base import Crop, Finish, Identity
+from realtime.models.swappers.cut import cut
 from realtime.models.swappers.ring import PatchRing
 from realtime.types import Array, Face, Floats, Image, Patch, SourcePhoto
 from realtime.vision import geometry
-from realtime.vision.align import crop
 from realtime.vision.blend import paste
 from realtime.vision.crops import join, soft_box, split, write_levels, write_pixels
 from realtime.vision.planes import fill_normalised
@@ -158,7 +158,7 @@ class AlignedSwapper:
         if self._source is None:
             raise RuntimeError("no identity is in use: call use() with a fitted identity first")
         transform = geometry.similarity(geometry.alignment_points(face), self._template)
-        crop(image, transform, len(self._before), out=self._before)
+        cut(image, transform, self._before, self._ring)
         self._run()
         made = Crop(image, face, transform, self._before, self._swapped, self._mask)
         for step in self._finishes:
@@ -187,12 +187,12 @@ def to_patch(made: Crop, ring: PatchRing) -> Patch | None:
         return None
     patch = ring.take(x0, y0, x1 - x0, y1 - y0)
     matrix = geometry.compose(made.transform, np.array([[1, 0, x0], [0, 1, y0]], np.float64))
-    join(made.swapped, made.mask, ring.joined(made.mask.shape))
-    picture: Any = ring.joined(made.mask.shape)
+    picture: Any = ring.room("crop", made.mask.shape)
+    join(made.swapped, made.mask, picture)
     while geometry.scale_of(matrix) >= _SPARSE and min(picture.shape[:2]) > SMALLEST:
         picture = cv2.resize(picture, (picture.shape[1] // 2, picture.shape[0] // 2), interpolation=cv2.INTER_AREA)
         matrix = geometry.compose(np.array([[0.5, 0, -0.25], [0, 0.5, -0.25]]), matrix)
-    drawn, flags = ring.drawn(patch.alpha.shape), cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
+    drawn, flags = ring.room("patch", patch.alpha.shape), cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
     cv2.warpAffine(picture, matrix, drawn.shape[1::-1], dst=drawn, flags=flags, borderMode=cv2.BORDER_CONSTANT)
     split(drawn, patch.colour, patch.alpha)
     return patch

@@ -19,7 +19,7 @@ class PatchRing:
     def __init__(self) -> None:
         self._buffers = [np.empty(0, np.uint8) for _ in range(PATCHES)]
         self._turn = 0
-        self._joined, self._drawn = np.empty(0, np.uint8), np.empty(0, np.uint8)
+        self._rooms: dict[str, NDArray[np.uint8]] = {}
 
     def take(self, x: int, y: int, width: int, height: int) -> Patch:
         """A patch for this rectangle of the frame, its content unspecified."""
@@ -30,21 +30,9 @@ class PatchRing:
         buffer, shape = self._buffers[self._turn], (height, width)
         return Patch(x, y, buffer[: 3 * pixels].reshape(*shape, 3), buffer[3 * pixels : 4 * pixels].reshape(shape))
 
-    def joined(self, shape: tuple[int, ...]) -> NDArray[np.uint8]:
-        """(h, w, 4) for a crop's colour and mask; the same memory each time."""
-        self._joined = _at_least(self._joined, shape)
-        return _cut(self._joined, shape)
-
-    def drawn(self, shape: tuple[int, ...]) -> NDArray[np.uint8]:
-        """(h, w, 4) for a patch's colour and alpha; the same memory each time."""
-        self._drawn = _at_least(self._drawn, shape)
-        return _cut(self._drawn, shape)
-
-
-def _at_least(buffer: NDArray[np.uint8], shape: tuple[int, ...]) -> NDArray[np.uint8]:
-    pixels = shape[0] * shape[1]
-    return buffer if buffer.size >= 4 * pixels else np.empty(6 * pixels, np.uint8)
-
-
-def _cut(buffer: NDArray[np.uint8], shape: tuple[int, ...]) -> NDArray[np.uint8]:
-    return buffer[: 4 * shape[0] * shape[1]].reshape(*shape, 4)
+    def room(self, name: str, shape: tuple[int, ...]) -> NDArray[np.uint8]:
+        """(h, w, 4) to work in; the same memory for the same name."""
+        count = 4 * shape[0] * shape[1]
+        if name not in self._rooms or self._rooms[name].size < count:
+            self._rooms[name] = np.empty(count * 3 // 2, np.uint8)
+        return self._rooms[name][:count].reshape(*shape, 4)
