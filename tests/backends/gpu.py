@@ -299,7 +299,9 @@ class FakeContext:
     def __init__(self, library: FakeTensorRt, specs: Mapping[str, TensorSpec], config: Any) -> None:
         self._library, self._specs, self.config = library, specs, config
         given = [spec.name for spec in library.outputs]
-        self._shapes = {name: (1, *spec.shape[1:]) if name in given and spec.shape else spec.shape for name, spec in specs.items()}
+        self._shapes = {name: spec.shape for name, spec in specs.items()}
+        opened = [name for name in given if -1 in self._shapes[name]]
+        self._shapes |= {name: (1, *self._shapes[name][1:]) for name in opened}
         self._addresses: dict[str, int] = {}
         self.scratch: tuple[int, int] | None = None
         self.fail = False

@@ -1,0 +1,332 @@
+"""The checks of `gpu_check.py`: each is given a folder and yields rows, so that those before a crash are kept."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+SIZES = {"720p": (720, 1280), "1080p": (1080, 1920)}
+LIBRARIES = ("tensorrt", "tensorrt-rtx")
+PRECISIONS = ("fp32", "fp16")
+TOLERANCE = {"fp32": 0.01, "fp16": 0.03, "int8": 0.25}
+"""Largest mean difference from the processor's fp32, over the range of its output. GPUs may multiply fp32 with ten bits (TF32)."""
+
+
+@dataclass(frozen=True)
+class Row:
+    check: str
+    case: str
+    value: float | None = None
+    unit: str = ""
+    ok: bool | None = True
+    """None: could not run."""
+    note: str = ""
+
+
+Rows = Iterator[Row]
+
+
+def check_layer(which: str) -> Callable[[Path], Rows]:
+    """Copies there and back, their speed, and a graph of them."""
+
+    def run(work: Path) -> Rows:
+        import numpy as np
+
+        from realtime.backends import cuda, pycuda
+
+        device = cuda.CudaDevice(cuda.load()) if which == "cuda-bindings" else pycuda.PyCudaDevice(pycuda.load())
+        try:
+            for label, (height, width) in SIZES.items():
+                size = height * width * 3
+                stream, memory, there, back = device.stream(), device.allocate(size, "a frame"), device.pinned(size), device.pinned(size)
+                there[:] = np.random.default_rng(0).integers(0, 256, size, np.uint8)
+
+                def copies(memory=memory, there=there, back=back, stream=stream) -> None:  # type: ignore[no-untyped-def]
+                    device.upload(memory, there, stream)
+                    device.download(back, memory, stream)
+
+                copies()
+                device.synchronise(stream)
+                yield Row(which, f"{label} there and back", ok=bool((there == back).all()))
+                upload = timed(lambda m=memory, t=there, s=stream: (device.upload(m, t, s), device.synchronise(s)))
+                yield Row(which, f"{label} upload", upload, "ms")
+                if device.graphs:
+                    back.fill(0)
+                    graph = device.capture(stream, copies)
+                    untouched = not back.any()
+                    device.launch(graph, stream)
+                    device.synchronise(stream)
+                    yield Row(which, f"{label} as a graph", ok=untouched and bool((there == back).all()))
+        finally:
+            device.close()
+
+    return run
+
+
+def check_network(library: str, name: str) -> Callable[[Path], Rows]:
+    """A network with fixed sizes: build, compare, time with our graphs, the library's, and none."""
+
+    def run(work: Path) -> Rows:
+        target(library).version()
+        onnx = networks(work)[name]
+        feeds = random_feeds(onnx)
+        truth = on_processor(onnx, feeds)
+        for precision in (*PRECISIONS, "int8"):
+            engine, row = built(library, name, work, precision, [onnx], "", feeds)
+            yield row
+            if engine is not None and has_gpu():
+                for graphs in ("off", "own", "library"):
+                    yield from _one_network(library, name, engine, precision, graphs, feeds, truth)
+
+    return run
+
+
+def _one_network(library: str, name: str, engine: Path, precision: str, graphs: Any, feeds: Any, truth: Any) -> Rows:
+    from realtime.backends.select import device
+    from realtime.backends.tensorrt import TensorRtSession
+    from realtime.errors import BackendError
+
+    case = f"{precision}, graphs {graphs}"
+    try:
+        with TensorRtSession(engine, library, device(), graphs=graphs, cache=engine.parent / "cache") as session:
+            for _ in range(3):  # plain, captured, replayed
+                found = {key: value.copy() for key, value in session.run(feeds).items()}
+            off = difference(found, truth)
+            yield Row(f"{library} {name}", f"{case}: difference", off, "of range", off <= TOLERANCE[precision])
+            yield Row(f"{library} {name}", f"{case}: run", timed(session.run), "ms")
+    except BackendError as error:
+        yield Row(f"{library} {name}", case, ok=False, note=str(error))
+
+
+def check_path(library: str, graph: str) -> Callable[[Path], Rows]:
+    """A whole path on frames: build, compare, time with graphs and without, and with the next frame's upload beside the launch."""
+
+    def run(work: Path) -> Rows:
+        target(library).version()
+        parts = [networks(work)["mesh"], *([networks(work)["swap"]] if graph == "follow_swap" else [])]
+        for precision in PRECISIONS:
+            engine, row = built(library, graph, work, precision, parts, graph, {})
+            yield row
+            if engine is not None and has_gpu():
+                for label, size in SIZES.items():
+                    yield from _one_path(library, graph, engine, precision, label, size, parts)
+
+    return run
+
+
+def _one_path(library: str, graph: str, engine: Path, precision: str, label: str, size: tuple[int, int], parts: Sequence[Path]) -> Rows:
+    from realtime.backends.select import device
+    from realtime.backends.tensorrt import TensorRtFrames
+    from realtime.errors import BackendError
+
+    frames, small = some_frames(size), small_feeds(graph, size)
+    truth = on_processor(graph_file(graph, parts, engine.parent), {"frame": frames[0], **small})
+    for graphs in ("off", "own", "library"):
+        case = f"{precision} {label}, graphs {graphs}"
+        try:
+            with TensorRtFrames(engine, library, device(), graphs=graphs, cache=engine.parent / "cache") as session:
+                for name, value in small.items():
+                    session.inputs[name][...] = value
+                for frame in [*frames, *frames]:
+                    session.run(frame)
+                off = difference(session.run(frames[0]), truth)
+                yield Row(f"{library} {graph}", f"{case}: difference", off, "of range", off <= TOLERANCE[precision])
+                yield from _frame_times(f"{library} {graph}", case, session, frames)
+        except BackendError as error:
+            yield Row(f"{library} {graph}", case, ok=False, note=str(error))
+
+
+def _frame_times(check: str, case: str, session: Any, frames: Sequence[Any]) -> Rows:
+    """A frame that is new each time, its upload before the launch or beside the one before; and another look at the same frame."""
+    turn = iter(range(10**9))
+    yield Row(check, f"{case}: frame", timed(lambda: session.run(frames[next(turn) % len(frames)])), "ms")
+    at = [0]
+
+    def ahead() -> None:
+        at[0] += 1
+        session.run(frames[at[0] % len(frames)])
+
+    session.watch(lambda: frames[(at[0] + 1) % len(frames)])
+    yield Row(check, f"{case}: frame, next uploaded beside it", timed(ahead), "ms")
+    session.watch(lambda: None)
+    yield Row(check, f"{case}: same frame again", timed(lambda: session.run(frames[0])), "ms")
+
+
+def check_onnxruntime(work: Path) -> Rows:
+    """ONNX Runtime with CUDA: the networks by themselves, and the graph around the mesh with its frame on the GPU."""
+    from realtime.backends.select import open_frames, open_session
+    from realtime.graphs.follow import follow
+
+    check = "onnxruntime cuda"
+    for name, onnx in networks(work).items():
+        feeds = random_feeds(onnx)
+        with open_session(onnx, "cuda") as session:
+            off = difference(session.run(feeds), on_processor(onnx, feeds))
+            yield Row(check, f"{name}: difference", off, "of range", off <= TOLERANCE["fp32"])
+            yield Row(check, f"{name}: run", timed(session.run), "ms")
+    model = follow(networks(work)["mesh"], gather_bytes=True).SerializeToString()
+    for label, size in SIZES.items():
+        frames, small = some_frames(size), small_feeds("follow", size)
+        truth = on_processor(graph_file("follow", [networks(work)["mesh"]], work), {"frame": frames[0], **small})
+        with open_frames(model) as session:
+            session.inputs["region"][:] = small["region"]
+            off = difference(session.run(frames[0]), truth)
+            yield Row(check, f"follow {label}: difference", off, "of range", off <= TOLERANCE["fp32"])
+            yield from _frame_times(check, f"follow {label}", session, frames)
+
+
+# -- what the checks share ---------------------------------------------------------------------------------------
+
+
+def target(library: str) -> Any:
+    from realtime.builder.targets import base
+
+    return base.target(library)
+
+
+def networks(work: Path) -> Mapping[str, Path]:
+    """Name -> ONNX file: the fetched models, else stand-ins."""
+    import onnx
+
+    from realtime.storage import model_store
+    from tests.twins.full import full_twin
+    from tests.twins.inswapper import random_twin
+    from tests.twins.mesh import mesh_twin
+
+    store, found = model_store(), {}
+    for name in ("mesh", "yunet_320", "sface"):
+        if store.has(name):
+            found[name] = store.path(name)
+    if "mesh" not in found:
+        found["mesh"] = work / "mesh_stand_in.onnx"
+        if not found["mesh"].is_file():
+            onnx.save(mesh_twin(), found["mesh"])
+    found["swap"] = work / "swap_stand_in.onnx"
+    if not found["swap"].is_file():
+        if (work / "full").exists():
+            full_twin("inswapper_128", found["swap"])
+        else:
+            onnx.save(random_twin(channels=32), found["swap"])
+    return found
+
+
+def built(
+    library: str, name: str, work: Path, precision: str, parts: Sequence[Path], graph: str, feeds: Any
+) -> tuple[Path | None, Row]:
+    """The engine, or None and why there is none. Without a GPU TensorRT-RTX builds for compute capability 86."""
+    from realtime.builder import prepare
+    from realtime.builder.contract import Contract
+    from realtime.builder.wrap import GRAPHS, wrap
+    from realtime.errors import RealtimeError
+
+    check, begun = f"{library} {name}", time.perf_counter()
+    try:
+        files = []
+        for index, part in enumerate(parts):
+            file = work / f"{library}-{name}-{precision}-{index}.onnx"
+            if precision == "fp16":
+                prepare.fp16(part, file, [])
+            elif precision == "int8":
+                prepare.int8(part, file, [feeds])
+            files.append(part if precision == "fp32" else file)
+        source = files[0]
+        if graph:
+            source = work / f"{library}-{name}-{precision}.onnx"
+            wrap(graph, files, Contract(), source)
+        engine = work / f"{library}-{name}-{precision}.engine"
+        target(library).build(source, precision, engine, () if has_gpu() else (86,), GRAPHS.get(graph, {}), work / "timings")
+    except RealtimeError as error:
+        absent = None if "none here" in str(error) else False
+        return None, Row(check, f"{precision}: build", ok=absent, note=str(error))
+    note = "" if has_gpu() else "built for compute capability 86; could not run: no GPU"
+    return engine, Row(check, f"{precision}: build", time.perf_counter() - begun, "s", True if has_gpu() else None, note)
+
+
+def graph_file(graph: str, parts: Sequence[Path], work: Path) -> Path:
+    from realtime.builder.contract import Contract
+    from realtime.builder.wrap import wrap
+
+    path = work / f"{graph}-reference.onnx"
+    if not path.is_file():
+        wrap(graph, parts, Contract(), path)
+    return path
+
+
+def has_gpu() -> bool:
+    from realtime.backends.gpus import gpus
+
+    return bool(gpus())
+
+
+def random_feeds(onnx: Path) -> dict[str, Any]:
+    import numpy as np
+
+    from realtime.backends.select import open_session
+
+    random = np.random.default_rng(1)
+    with open_session(onnx, "onnxruntime") as session:
+        return {spec.name: random.uniform(0, 1, spec.shape).astype(spec.dtype) for spec in session.specs.inputs}
+
+
+def some_frames(size: tuple[int, int]) -> list[Any]:
+    """Six pictures of smooth noise, so that each is another buffer with other pixels."""
+    import cv2
+    import numpy as np
+
+    random = np.random.default_rng(2)
+    small = [random.integers(0, 256, (9, 16, 3), np.uint8) for _ in range(6)]
+    return [np.ascontiguousarray(cv2.resize(each, (size[1], size[0]), interpolation=cv2.INTER_CUBIC)) for each in small]
+
+
+def small_feeds(graph: str, size: tuple[int, int]) -> dict[str, Any]:
+    import numpy as np
+
+    region = np.array([size[1] / 2, size[0] / 2, size[0] * 0.6, 5.0], np.float32)
+    latent = np.random.default_rng(3).standard_normal((1, 512)).astype(np.float32)
+    return {"region": region} | ({"latent": latent / np.linalg.norm(latent)} if graph == "follow_swap" else {})
+
+
+def on_processor(onnx: Path, feeds: Mapping[str, Any]) -> dict[str, Any]:
+    from realtime.backends.onnxruntime import load
+
+    session = load().InferenceSession(str(onnx), providers=["CPUExecutionProvider"])
+    names = [port.name for port in session.get_outputs()]
+    return dict(zip(names, session.run(names, dict(feeds)), strict=True))
+
+
+def difference(found: Mapping[str, Any], truth: Mapping[str, Any]) -> float:
+    """The worst output's mean difference over its range; infinite where something is no number."""
+    import numpy as np
+
+    worst = 0.0
+    for name, expected in truth.items():
+        a, b = np.asarray(found[name], np.float64).ravel(), np.asarray(expected, np.float64).ravel()
+        scale = max(float(np.ptp(b)), float(np.abs(b).max()) * 0.01, 1e-6)
+        off = float(np.abs(a - b).mean()) / scale
+        worst = max(worst, off if np.isfinite(off) else float("inf"))
+    return worst
+
+
+def timed(call: Callable[[], Any], runs: int = 60) -> float:
+    """Median milliseconds, after some runs to warm up."""
+    for _ in range(8):
+        call()
+    taken = []
+    for _ in range(runs):
+        begun = time.perf_counter()
+        call()
+        taken.append(time.perf_counter() - begun)
+    return statistics.median(taken) * 1000
+
+
+CHECKS: Mapping[str, Callable[[Path], Rows]] = {
+    "cuda-bindings": check_layer("cuda-bindings"),
+    **{f"{library} {graph}": check_path(library, graph) for library in LIBRARIES for graph in ("follow", "follow_swap")},
+    **{f"{library} {name}": check_network(library, name) for library in LIBRARIES for name in ("mesh", "swap")},
+    "onnxruntime cuda": check_onnxruntime,
+    "pycuda": check_layer("pycuda"),
+}

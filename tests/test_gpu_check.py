@@ -1,0 +1,158 @@
+"""The script for machines with a GPU, run where there is none: on a driver and a TensorRT that are stand-ins, computing on ONNX Runtime."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+from realtime.backends import cuda, engine, select
+from realtime.backends.base import TensorSpec
+from realtime.backends.gpus import Gpu, gpus
+from realtime.backends.onnxruntime import load
+from tests.backends.gpu import FakeDriver, FakeTensorRt
+from tests.twins.inswapper import random_twin
+
+SCRIPT = Path(__file__).parents[1] / "scripts" / "gpu_check.py"
+
+
+@pytest.fixture
+def runner(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """`gpu_check`, which runs the checks."""
+    monkeypatch.syspath_prepend(str(SCRIPT.parent))
+    return importlib.import_module("gpu_check")
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """`gpu_checks`, with small frames and few runs."""
+    monkeypatch.syspath_prepend(str(SCRIPT.parent))
+    module = importlib.import_module("gpu_checks")
+    monkeypatch.setattr(module, "SIZES", {"small": (48, 64), "smaller": (40, 60)})
+    monkeypatch.setattr(module, "timed", lambda call, runs=2: [call() for _ in range(runs)] and 1.0)
+    return module
+
+
+@pytest.fixture
+def driver(monkeypatch: pytest.MonkeyPatch, script: ModuleType) -> FakeDriver:
+    driver = FakeDriver()
+    monkeypatch.setattr(cuda, "load", lambda: driver)
+    monkeypatch.setattr(select, "gpus", lambda: [Gpu(89, 12040, "Fake GPU", 2**33)])
+    monkeypatch.setattr(script, "has_gpu", lambda: True)
+    return driver
+
+
+class _Target:
+    """Builds "engines" whose library runs the ONNX file on ONNX Runtime, a little wrong if `off`."""
+
+    def __init__(self, driver: FakeDriver, monkeypatch: pytest.MonkeyPatch, rtx: bool, off: float = 0.0) -> None:
+        self._driver, self._monkeypatch, self._rtx, self._off = driver, monkeypatch, rtx, off
+
+    def version(self) -> str:
+        return "11.4"
+
+    def build(self, source: Path, precision: str, engine_file: Path, sm: Any, shapes: Any, cache: Path) -> None:
+        engine_file.write_bytes(b"engine")
+        session = load().InferenceSession(str(source), providers=["CPUExecutionProvider"])
+        names = [port.name for port in session.get_outputs()]
+
+        def network(feeds: Any) -> dict[str, Any]:
+            found = session.run(names, {name: np.ascontiguousarray(value) for name, value in feeds.items()})
+            return {name: value + np.asarray(self._off, value.dtype) for name, value in zip(names, found, strict=True)}
+
+        model = onnx.load(source)
+        library = FakeTensorRt(self._driver, _specs(model.graph.input), _specs(model.graph.output), network, rtx=self._rtx)
+        self._monkeypatch.setattr(engine, "import_module", lambda name: library)
+
+
+def _specs(ports: Any) -> list[TensorSpec]:
+    found = []
+    for port in ports:
+        kind = port.type.tensor_type
+        shape = tuple(dim.dim_value if dim.HasField("dim_value") else -1 for dim in kind.shape.dim)
+        found.append(TensorSpec(port.name, shape, np.dtype(onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type))))
+    return found
+
+
+def test_the_layer(script: ModuleType, driver: FakeDriver, tmp_path: Path) -> None:
+    rows = list(script.check_layer("cuda-bindings")(tmp_path))
+    assert [(row.case, row.ok) for row in rows] == [
+        (f"{size} {what}", True) for size in ("small", "smaller") for what in ("there and back", "upload", "as a graph")
+    ]
+    assert driver.alive == {} and driver.contexts == 0
+
+
+@pytest.mark.parametrize("rtx", [False, True])
+def test_a_network(rtx: bool, script: ModuleType, driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    onnx.save(random_twin(32, 8, 4), tmp_path / "swap.onnx")
+    monkeypatch.setattr(script, "networks", lambda work: {"swap": tmp_path / "swap.onnx"})
+    monkeypatch.setattr(script, "target", lambda library: _Target(driver, monkeypatch, rtx))
+    rows = list(script.check_network("tensorrt", "swap")(tmp_path))
+    assert all(row.ok for row in rows), rows
+    assert [row.case for row in rows if row.case.startswith("fp16")] == ["fp16: build"] + [
+        f"fp16, graphs {graphs}: {what}" for graphs in ("off", "own", "library") for what in ("difference", "run")
+    ]
+    assert driver.alive == {} and driver.contexts == 0
+
+
+def test_a_network_that_computes_something_else_is_wrong(
+    script: ModuleType, runner: ModuleType, driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    onnx.save(random_twin(32, 8, 4), tmp_path / "swap.onnx")
+    monkeypatch.setattr(script, "networks", lambda work: {"swap": tmp_path / "swap.onnx"})
+    monkeypatch.setattr(script, "target", lambda library: _Target(driver, monkeypatch, False, off=0.5))
+    rows = list(script.check_network("tensorrt", "swap")(tmp_path))
+    assert [row.ok for row in rows if "difference" in row.case] == [False] * 9
+    assert runner.verdict(rows) == 1
+
+
+@pytest.mark.parametrize("graph", ["follow", "follow_swap"])
+def test_a_path(graph: str, script: ModuleType, driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    onnx.save(random_twin(128, 512, 4), tmp_path / "swap.onnx")
+    real = script.networks
+    monkeypatch.setenv("REALTIME_MODELS", str(tmp_path / "none"))
+    monkeypatch.setattr(script, "networks", lambda work: {**real(work), "swap": tmp_path / "swap.onnx"})
+    monkeypatch.setattr(script, "target", lambda library: _Target(driver, monkeypatch, True))
+    monkeypatch.setattr(script, "PRECISIONS", ("fp32",))
+    monkeypatch.setattr(script, "SIZES", {"small": (48, 64)})
+    frames = script.some_frames((48, 64))[:3]
+    monkeypatch.setattr(script, "some_frames", lambda size: frames)
+    rows = list(script.check_path("tensorrt-rtx", graph)(tmp_path))
+    assert all(row.ok for row in rows), [row for row in rows if not row.ok]
+    cases = [row.case for row in rows if row.case.startswith("fp32 small, graphs own")]
+    assert [case.partition(": ")[2] for case in cases] == ["difference", "frame", "frame, next uploaded beside it", "same frame again"]
+    assert driver.alive == {} and driver.contexts == 0 and driver.count("cuGraphLaunch") > 0
+
+
+@pytest.mark.skipif(bool(gpus()), reason="there is a GPU")
+def test_without_a_gpu_it_says_so_and_ends_with_two(tmp_path: Path) -> None:
+    told = tmp_path / "rows.json"
+    command = [sys.executable, str(SCRIPT), "--only", "cuda", "--json", str(told)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stderr
+    assert "There is no NVIDIA GPU here" in done.stdout and "could not run: cuda-bindings, onnxruntime cuda, pycuda" in done.stdout
+    assert "Traceback" not in done.stderr
+    content = json.loads(told.read_text("utf-8"))
+    assert [row["ok"] for row in content["rows"]] == [None] * 3 and content["machine"]["gpus"] == []
+
+
+def test_a_check_that_crashes_costs_its_own_rows_only(runner: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    crash = tmp_path / "crash.py"
+    crash.write_text("import os, sys; print('driver fell over', file=sys.stderr); os._exit(139)")
+    monkeypatch.setattr(runner, "__file__", str(crash))
+    (tmp_path / "x.rows").write_text(json.dumps({"check": "x", "case": "one", "value": 1.0, "unit": "ms", "ok": True, "note": ""}) + "\n")
+    rows = runner.run_check("x", tmp_path, 60.0)
+    assert [(row.case, row.ok) for row in rows] == [("one", True), ("", False)]
+    assert rows[1].note == "ended with 139: driver fell over"
+    assert runner.run_check("x", tmp_path, 4.0)[0].note == "no time was left"
+    crash.write_text("import time; time.sleep(60)")
+    monkeypatch.setattr(runner, "LEAST", 0.1)
+    assert runner.run_check("x", tmp_path, 1.0)[1].note == "stopped after 1 seconds"
