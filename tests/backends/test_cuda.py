@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +21,7 @@ from realtime.backends.gpus import gpus
 from realtime.errors import BackendError
 from tests.backends.gpu import FakeDriver, Result
 
+_ROOT = Path(__file__).parents[2]
 _THERE = importlib.util.find_spec("cuda") is not None and importlib.util.find_spec("cuda.bindings") is not None
 needs_package = pytest.mark.skipif(not _THERE, reason="cuda-bindings is not installed: pip install cuda-bindings")
 
@@ -207,7 +213,59 @@ class TestOnTheRealPackage:
 
 
 def test_a_missing_package_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "cuda", None)
-    monkeypatch.setitem(__import__("sys").modules, "cuda.bindings", None)
+    monkeypatch.setitem(sys.modules, "cuda", None)
+    monkeypatch.setitem(sys.modules, "cuda.bindings", None)
     with pytest.raises(BackendError, match=r"cuda-bindings cannot be loaded .*: install it with `pip install cuda-bindings`\."):
         cuda.load()
+
+
+_THROUGH_THE_PACKAGE = """
+import ctypes
+from realtime.backends import cuda
+from realtime.backends.cuda import CudaDevice
+from realtime.backends.device import Replay
+from realtime.backends.gpus import gpus
+from realtime.errors import BackendError
+
+print(*gpus(), sep="\\n")
+device = CudaDevice(cuda.load(), 1)
+stream, event, memory = device.stream(), device.event(), device.allocate(8, "numbers")
+there, back = device.pinned(8), device.pinned(8)
+replay = Replay(device, stream, graphs=True)
+
+def work():
+    device.upload(memory, there, stream)
+    device.download(back, memory, stream)
+
+for number in range(5):
+    there[:], back[:] = number, 99
+    replay.run((), work)
+    device.record(event, stream)
+    device.wait(stream, event)
+    device.synchronise(stream)
+    assert (back == number).all(), (number, back)
+print(device.name, replay.captures, device.raw(stream) != 0)
+try:
+    device.allocate(9 << 30, "a frame")
+except BackendError as error:
+    print(error)
+device.close()
+print(ctypes.CDLL("libcuda.so.1").stand_in_alive())
+"""
+
+
+@needs_package
+@pytest.mark.skipif(not sys.platform.startswith("linux") or shutil.which("cc") is None, reason="needs Linux and a C compiler")
+def test_the_calls_through_the_real_package(tmp_path: Path) -> None:
+    """The driver's library is a stand-in, written in C; between it and us is what runs on a real GPU too."""
+    source = Path(__file__).with_name("libcuda.c")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", str(tmp_path / "libcuda.so.1"), str(source), "-ldl"], check=True)
+    environment = os.environ | {"LD_LIBRARY_PATH": str(tmp_path)}
+    command = [sys.executable, "-c", _THROUGH_THE_PACKAGE]
+    done = subprocess.run(command, cwd=_ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    *found, used, sentence, alive = done.stdout.splitlines()
+    assert found == [f"Stand-in {number} (8 GiB, compute capability 8.9, driver for CUDA 13.0)" for number in range(2)]
+    assert used == "Stand-in 1 1 True", "one graph was made"
+    assert sentence.startswith("CUDA_ERROR_OUT_OF_MEMORY while allocating 9663.7 MB for a frame on Stand-in 1: close other programs")
+    assert alive == "0", "everything was freed, once"
