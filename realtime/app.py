@@ -20,6 +20,7 @@ from realtime.backends.base import FrameSession, Session
 from realtime.config import Settings
 from realtime.errors import RealtimeError, SinkError
 from realtime.finders import MESH, finders, needed
+from realtime.finishing import Finishing, open_finishing, wishes
 from realtime.models.base import Detector, Identity, Landmarker, Recogniser, Swapper
 from realtime.models.landmarks.fused import FusedLandmarker
 from realtime.models.landmarks.mesh import MeshLandmarker
@@ -73,6 +74,7 @@ class Models:
     """For source photos, which have any size."""
     recogniser: Recogniser | None
     swapper: Swapper
+    finishing: Finishing
     roles: dict[str, dict[str, str]]
     """Role -> {"model": ..., "backend": ...}, for the report."""
 
@@ -95,7 +97,7 @@ def load_models(settings: Settings, models: ModelStore, cleanup: ExitStack, noti
     # a second: compiling our own code, the first time ever, takes many, during which Ctrl-C reaches the main thread only.
     with ThreadPoolExecutor(1, "networks") as extra:
         opening = extra.submit(open_all)
-        swapper, swapped_by = _swapper(settings, opener)
+        swapper, swapped_by, finishing = _swapper(settings, opener)
         LandmarkFilter.warm_up()
         sessions, follow = opening.result()
     detector, patient = used.detectors(sessions, settings.score, settings.min_face)
@@ -111,17 +113,20 @@ def load_models(settings: Settings, models: ModelStore, cleanup: ExitStack, noti
     if points is not None and settings.swapper != MESH:
         roles["alignment"] = {"model": used.landmarker, "backend": points.backend}
         swapper = RefinedSwapper(swapper, points)
-    return Models(detector, patient, landmarker, single, recogniser, swapper, roles)
+    roles |= finishing.roles
+    return Models(detector, patient, landmarker, single, recogniser, swapper, finishing, roles)
 
 
-def _swapper(settings: Settings, opener: Opener) -> tuple[Swapper, str]:
-    """The swapper that was asked for, ready for its first frame, and what it runs on."""
-    if settings.swapper == MESH:
-        mesh = MeshSwapper()
-        mesh.warm_up()
-        return mesh, "cpu"
-    swapper = open_swap_network(settings.swapper, swap_options(settings), opener)
-    return swapper, swapper.backend
+def _swapper(settings: Settings, opener: Opener) -> tuple[Swapper, str, Finishing]:
+    """The swapper that was asked for, ready for its first frame, what it runs on, and what follows it."""
+    crops = settings.swapper != MESH
+    finishing = open_finishing(wishes(settings, opener.store.has), settings, opener, crops=crops)
+    if crops:
+        swapper = open_swap_network(settings.swapper, swap_options(settings), opener, finishing.steps)
+        return swapper, swapper.backend, finishing
+    mesh = MeshSwapper()
+    mesh.warm_up()
+    return finishing.around(mesh), "cpu", finishing
 
 
 def swap_options(settings: Settings) -> SwapOptions:
@@ -224,7 +229,8 @@ class App:
 
     def _models(self, cleanup: ExitStack) -> Models:
         models = model_store()
-        models.ensure(needed(self._settings, models), self._progress)
+        wanted = wishes(self._settings, models.has).models(models.has)
+        models.ensure((*needed(self._settings, models), *wanted), self._progress)
         return load_models(self._settings, models, cleanup, self._notify)
 
     def _pipeline(
@@ -242,7 +248,7 @@ class App:
             telemetry=self.telemetry,
             controls=self.controls,
             frame_log=frame_log,
-            on_open=lambda info: self._opened(info, kind(source, info), sinks),
+            on_open=lambda info: self._opened(info, kind(source, info), sinks, models.finishing),
             on_tick=lambda: self._obey(windows, source, pipeline.stop),
             on_still=self._save_still,
             limits=Limits(settings.frames, settings.seconds),
@@ -251,7 +257,7 @@ class App:
             models.landmarker.session.watch(pipeline.upcoming)
         return pipeline
 
-    def _opened(self, info: SourceInfo, kind: str, sinks: Sequence[Sink]) -> None:
+    def _opened(self, info: SourceInfo, kind: str, sinks: Sequence[Sink], finishing: Finishing) -> None:
         """The source is open, the sinks are not yet."""
         if info.audio_from:
             from realtime.sinks.video import VideoSink  # here, because PyAV is large
@@ -259,8 +265,8 @@ class App:
             for sink in sinks:
                 if isinstance(sink, VideoSink):
                     sink.audio_from = info.audio_from
-        if info.note:
-            self._notify(info.note)
+        for note in (*((info.note,) if info.note else ()), *finishing.opened(live=info.live, fps=info.fps)):
+            self._notify(note)
         if self._settings.fps is not None and kind != "live":
             self._notify(f"--fps is for cameras: {info.name} keeps its own rate")
         for sink in sinks:

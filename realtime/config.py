@@ -15,6 +15,7 @@ from typing import Any
 
 from realtime.errors import UsageError
 from realtime.models.choose import model_choice
+from realtime.models.finishes.choice import COLOURS, MASKS, REGIONS, names, parse_enhancer, parse_padding
 from realtime.models.swappers.choice import holds_person, parse_layers, parse_swapper
 
 PROFILES = ("fast", "quality", "light")
@@ -62,6 +63,22 @@ class Settings:
     """What aligns the crops of swap networks: "mesh", a landmark network of the catalogue, or the file of one."""
     recogniser: str = "auto"
     """"auto" (what the profile has), a recogniser of the catalogue, or the file of one."""
+    masks: tuple[str, ...] | None = None
+    """What limits where the swap is shown; None: the profile's."""
+    mask_padding: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    """Percent of the crop's side at the top, right, bottom and left."""
+    mask_blur: float = 0.1
+    """Share of the crop's side."""
+    keep: tuple[str, ...] = ("glasses", "hair", "mouth")
+    """Regions that the region mask leaves the frame's own."""
+    colours: tuple[str, ...] | None = None
+    """Colour steps in order; None: the profile's."""
+    enhance: str | None = None
+    """"off", "sharpen", an enhancer of the catalogue, or the file of one; None: the profile's."""
+    enhance_blend: float = 0.8
+    """0..1: how much of the enhanced face is shown."""
+    fidelity: float = 0.7
+    """0..1: how true CodeFormer stays to what it is given."""
     on_lost: str = "hide"
     min_face: float = 40.0
     """Pixels: a face less wide than this is treated as absent."""
@@ -287,6 +304,22 @@ OPTIONS: tuple[Option, ...] = (
            "a landmark network", model_choice("landmarker", "mesh")),
     Option("recogniser", "recogniser", _SWAP, "NAME|FILE", "what knows people again: auto, a network's name or .onnx file",
            "a recogniser", model_choice("recogniser", "auto")),
+    Option("mask", "masks", _SWAP, "NAMES", f"where the swap is shown: {', '.join(MASKS)}; several with commas",
+           f"a list of {', '.join(MASKS)}, or off", names(MASKS), MASKS, shown_default="the profile's"),
+    Option("mask-padding", "mask_padding", _SWAP, "PERCENT", "smaller box or hull: one number, or top,right,bottom,left",
+           "one number, or four, from 0 to 60", parse_padding, shown_default="0"),
+    Option("mask-blur", "mask_blur", _SWAP, "N", "how soft the edge of box and hull is, 0 to 1",
+           "a number from 0 to 1", _number(0, 1)),
+    Option("keep", "keep", _SWAP, "REGIONS", f"what the region mask keeps live: {', '.join(REGIONS)}",
+           f"a list of {', '.join(REGIONS)}, or off", names(REGIONS), REGIONS, shown_default="glasses,hair,mouth"),
+    Option("colour", "colours", _SWAP, "NAMES", f"match the frame's colours: {', '.join(COLOURS)}",
+           f"a list of {', '.join(COLOURS)}, or off", names(COLOURS), COLOURS, shown_default="the profile's"),
+    Option("enhance", "enhance", _SWAP, "NAME|FILE", "sharpen, a face enhancer by its name, a .onnx file, or off",
+           "an enhancer", parse_enhancer, shown_default="the profile's"),
+    Option("enhance-blend", "enhance_blend", _SWAP, "N", "how much of the enhanced face is shown, 0 to 1",
+           "a number from 0 to 1", _number(0, 1)),
+    Option("fidelity", "fidelity", _SWAP, "N", "how true CodeFormer stays to what it is given, 0 to 1",
+           "a number from 0 to 1", _number(0, 1)),
     Option("on-lost", "on_lost", _SWAP, "WHAT", "when the face is not found: hide it, freeze, or pass it unswapped",
            _one_of(ON_LOST), _choice(*ON_LOST), ON_LOST),
     Option("min-face", "min_face", _SWAP, "PX", "smallest face to swap, in pixels",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from realtime.backends.base import FrameSession, Session
 from realtime.backends.select import ANYWHERE, AUTO, ENGINES, Place, open_session
+from realtime.models.base import Finish
 from realtime.models.catalog import MODELS
 from realtime.models.store import ModelStore
 from realtime.models.swappers import select
@@ -69,7 +70,7 @@ class Opener:
         return self.store.path(name) if name in MODELS and self.store.has(name) else None
 
 
-def open_swap_network(choice: str, options: select.SwapOptions, opener: Opener) -> AlignedSwapper:
+def open_swap_network(choice: str, options: select.SwapOptions, opener: Opener, finishes: Sequence[Finish] = ()) -> AlignedSwapper:
     """The swap network that `--swapper` names: a file, or a model of the catalogue. It gets every core: it is by far the largest.
 
     Raises ModelError or UsageError when it, or a file that it needs, cannot be used.
@@ -81,7 +82,7 @@ def open_swap_network(choice: str, options: select.SwapOptions, opener: Opener) 
 
     opener.notify(MODELS[choice].terms if choice in MODELS else select.terms(path, options.contract))
     exact = Exact(opener.cache, opener.notify)
-    swapper = select.open_swapper(path, options, select.Surroundings(open_fastest, opener.open_exact, opener.find, exact))
+    swapper = select.open_swapper(path, options, select.Surroundings(open_fastest, opener.open_exact, opener.find, exact, finishes))
     swapper.warm_up()
     return swapper
 

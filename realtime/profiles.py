@@ -17,13 +17,27 @@ class Profile:
     """Seconds between two looks for a more prominent face while one is followed."""
     identify: bool
     """Whether a face taken up after a loss must be the person followed before."""
+    masks: tuple[str, ...] = ()
+    """Those whose models are there: a profile fetches nothing that has a licence to agree to."""
+    colours: tuple[str, ...] = ()
+    """For swap networks; the mesh matches the frame's light by itself."""
+    enhancers: tuple[str, ...] = ("sharpen",)
+    """The first whose model is there. In a live run it is used only where it fits between two frames."""
 
 
 PROFILES: Mapping[str, Profile] = MappingProxyType(
     {
         "fast": Profile("yunet_320", 320, 2.0, identify=True),
-        "quality": Profile("yunet_640", 640, 1.0, identify=True),
+        "quality": Profile(
+            "yunet_640",
+            640,
+            1.0,
+            identify=True,
+            masks=("occlusion", "region"),
+            colours=("light",),
+            enhancers=("gfpgan_1.4", "gpen_bfr_256", "sharpen"),
+        ),
         # No recogniser: saves its 40 MB and the look at a face after each loss, for boards with little memory.
-        "light": Profile("yunet_320", 320, 4.0, identify=False),
+        "light": Profile("yunet_320", 320, 4.0, identify=False, enhancers=("off",)),
     }
 )

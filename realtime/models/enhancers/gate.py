@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from realtime.models.base import Crop, Finish
@@ -12,9 +13,10 @@ SHARE = 0.5
 
 @dataclass
 class Gate:
-    """Whether a step of so many `seconds` runs; one for all faces of a run."""
+    """Whether a step of so many `seconds` runs, infinitely many for one that no camera can have; one for all faces of a run."""
 
     name: str
+    """As the user knows it, "--enhance gfpgan_1.4"."""
     seconds: float
     open: bool = True
 
@@ -25,7 +27,9 @@ class Gate:
             return ""
         budget = SHARE / max(fps, 1)
         self.open = self.seconds <= budget
-        takes = f"--enhance {self.name} takes {1e3 * self.seconds:.0f} ms a face here"
+        if self.seconds == math.inf:
+            return f"{self.name} is not for cameras: off, for pictures and videos only"
+        takes = f"{self.name} takes {1e3 * self.seconds:.0f} ms a face here"
         if self.open:
             return f"{takes}, which fits between the camera's frames: on"
         return f"{takes} and the camera leaves {1e3 * budget:.0f} ms: off, for pictures and videos only"

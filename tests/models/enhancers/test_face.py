@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import cv2
 import numpy as np
 import pytest
@@ -128,10 +130,11 @@ def test_the_mesh_can_have_it_too(open_twin: OpenTwin) -> None:
         (0.017, True, 30, False, "takes 17 ms a face here and the camera leaves 17 ms: off, for pictures and videos only"),
         (0.900, False, 30, True, ""),
         (0.017, True, 0, True, "on"),
+        (math.inf, True, 1, False, "--enhance gfpgan_1.4 is not for cameras: off, for pictures and videos only"),
     ],
 )
 def test_a_camera_gets_only_what_fits(seconds: float, live: bool, fps: float, opened: bool, says: str) -> None:
-    gate = Gate("gfpgan_1.4", seconds, not opened)
+    gate = Gate("--enhance gfpgan_1.4", seconds, not opened)
     said = gate.decide(live=live, fps=fps)
     assert gate.open is opened
     assert said.endswith(says) and (bool(said) == live)

@@ -1,0 +1,74 @@
+"""What `--mask`, `--colour` and `--enhance` may be told. Imports no network's code: options are checked before anything is loaded."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+from realtime.errors import UsageError
+
+MASKS: Final = ("box", "hull", "mouth", "person", "occlusion", "region", "hands")
+COLOURS: Final = ("lab", "histogram", "neck", "light", "motion", "poisson")
+REGIONS: Final = ("skin", "brows", "eyes", "glasses", "nose", "mouth", "lips", "hair")
+"""What may be kept. Hair is kept anyway, as is all that is no part of the face."""
+OFF: Final = "off"
+SHARPEN: Final = "sharpen"
+SHORT: Final = MappingProxyType({"gfpgan": "gfpgan_1.4", "gpen": "gpen_bfr_256", "restoreformer": "restoreformer_plus_plus"})
+
+
+def names(known: Sequence[str]) -> Callable[[Any], tuple[str, ...]]:
+    """`a,b`, or a list of names, to a tuple without repeats; `off` to an empty one. Raises UsageError for a name that is not known."""
+
+    def parse(value: Any) -> tuple[str, ...]:
+        parts = value.split(",") if isinstance(value, str) else value
+        if not isinstance(parts, (list, tuple)) or not parts or not all(isinstance(part, str) and part.strip() for part in parts):
+            raise ValueError
+        given = tuple(dict.fromkeys(part.strip().lower() for part in parts))
+        if given == (OFF,):
+            return ()
+        for name in given:
+            if name not in known:
+                raise UsageError(f"there is no '{name}' here{_hint(name, known)}")
+        return given
+
+    return parse
+
+
+def parse_enhancer(value: Any) -> str:
+    """`off`, `sharpen`, a network of the catalogue or the path of a file that is there. Raises ValueError, UsageError."""
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError
+    known = (OFF, SHARPEN, *_enhancers())
+    name = SHORT.get(value, value)
+    if name in known:
+        return name
+    path = Path(value).expanduser()
+    if path.suffix.lower() != ".onnx":
+        raise UsageError(f"there is no enhancer '{value}'{_hint(value, (*known, *SHORT))}")
+    if not path.is_file():
+        raise UsageError(f"the enhancer {value} does not exist: check the name (the current folder is {Path.cwd()})")
+    return value
+
+
+def parse_padding(value: Any) -> tuple[float, float, float, float]:
+    """One number, or four for top, right, bottom and left; percent, each 0 to 60. Raises ValueError."""
+    parts = value.split(",") if isinstance(value, str) else value if isinstance(value, (list, tuple)) else [value]
+    numbers = [float(part) for part in parts if not isinstance(part, bool)]
+    if len(numbers) not in (1, 4) or not all(0 <= number <= 60 for number in numbers):
+        raise ValueError
+    top, right, bottom, left = numbers * (4 // len(numbers))
+    return top, right, bottom, left
+
+
+def _enhancers() -> tuple[str, ...]:
+    from realtime.models.catalog import MODELS
+
+    return tuple(row.name for row in MODELS.values() if row.role == "enhancer" and row.contract != "frame")
+
+
+def _hint(name: str, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.6)
+    return f"; did you mean '{close[0]}'?" if close else f": choose among {', '.join(known)}"

@@ -1,0 +1,184 @@
+"""From settings to what follows the swap: what is asked for, what a profile wishes for, and what is said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import onnx
+import pytest
+
+from realtime.config import Settings
+from realtime.finishing import Finishing, open_finishing, wishes
+from realtime.models.catalog import MODELS
+from realtime.models.finishes import choice
+from realtime.models.finishes.colour import COLOURS
+from realtime.models.masks.base import MaskedSwapper
+from realtime.models.masks.networks import REGIONS
+from realtime.models.masks.select import BOX, MASKS
+from realtime.models.swappers.fake import FakeSwapper
+from realtime.opening import Opener
+from realtime.profiles import PROFILES
+from tests.models.swappers import scene
+from tests.twins import enhancers, masks
+
+SETTINGS = Settings(sources=())
+TWINS = {
+    "selfie": masks.person_twin(), "xseg_1": masks.occlusion_twin(), "bisenet_resnet_34": masks.region_twin(),
+    "palm": masks.palm_twin((96, 126), (96, 66), 60), "hand": masks.hand_twin(), "gfpgan_1.4": enhancers.face_twin(),
+}  # fmt: skip
+
+
+@pytest.fixture
+def opener(tmp_path: Path) -> Iterator[Opener]:
+    """Opens twins in the place of the catalogue's models; `notify.said` keeps what the user is told."""
+    for name, model in TWINS.items():
+        onnx.save(model, tmp_path / f"{name}.onnx")
+    said: list[str] = []
+    store = SimpleNamespace(folder=tmp_path, has=lambda name: name in TWINS, path=lambda name: tmp_path / f"{name}.onnx")
+    with ExitStack() as cleanup:
+        made = Opener("onnxruntime", store, tmp_path / "engines", cleanup, said.append)  # type: ignore[arg-type]
+        yield made
+
+
+def said(opener: Opener) -> list[str]:
+    return opener.notify.__self__  # type: ignore[attr-defined,no-any-return]
+
+
+def finishing(opener: Opener, *, crops: bool = True, **asked: Any) -> Finishing:
+    settings = replace(SETTINGS, **asked)
+    return open_finishing(wishes(settings, opener.store.has), settings, opener, crops=crops)
+
+
+def test_the_words_are_those_of_the_tables() -> None:
+    assert set(choice.MASKS) == {BOX, *MASKS}
+    assert set(choice.COLOURS) == set(COLOURS)
+    assert set(choice.REGIONS) <= set(REGIONS)
+    for row in MASKS.values():
+        assert all(name in MODELS for choices in row.models for name in choices)
+    for profile in PROFILES.values():
+        assert set(profile.masks) <= set(choice.MASKS) and set(profile.colours) <= set(choice.COLOURS)
+        assert all(name in (*MODELS, choice.OFF, choice.SHARPEN) for name in profile.enhancers)
+
+
+def test_a_plain_run_is_sharpened_and_nothing_else(opener: Opener) -> None:
+    made = finishing(opener)
+    assert [step.name for step in made.steps] == ["sharpen"]
+    swapper = FakeSwapper()
+    assert finishing(opener, crops=False).around(swapper) is swapper
+    assert said(opener) == []
+
+
+def test_steps_come_in_order_masks_colours_enhancer(opener: Opener) -> None:
+    made = finishing(opener, masks=tuple(choice.MASKS), colours=("lab", "motion"), enhance="gfpgan_1.4")
+    names = [step.name for step in made.steps]
+    assert names[0] == "box"
+    assert set(names[1:7]) == set(choice.MASKS) - {"box"}
+    assert names[7:] == ["lab", "motion", "gfpgan_1.4"]
+    assert made.roles["xseg_1"]["backend"].startswith("onnxruntime")
+    assert any("It forbids passing it on" in sentence for sentence in said(opener)), "the licence is shown at load"
+
+
+def test_all_at_once_changes_a_real_crop(opener: Opener) -> None:
+    """No step leaves something behind that another cannot take."""
+    made = finishing(opener, masks=tuple(choice.MASKS), colours=tuple(choice.COLOURS), enhance="gfpgan_1.4")
+    image, points = scene.picture("p006_studio")
+    crop = scene.crop(image, scene.face(points))
+    for step in made.steps:
+        step.finish(crop)
+        assert crop.mask.shape == crop.swapped.shape[:2] == crop.before.shape[:2]
+    assert crop.swapped.shape == (512, 512, 3)
+    for step in made.steps:
+        step.fork().reset()
+
+
+def test_the_mesh_takes_what_it_can_use(opener: Opener) -> None:
+    made = finishing(opener, crops=False, masks=("box", "hull", "hands"), colours=("lab",), enhance="sharpen")
+    swapper = made.around(FakeSwapper())
+    assert isinstance(swapper, MaskedSwapper)
+    assert [mask.name for mask in made.masks] == ["hands"]
+    first, second = said(opener)
+    assert first.startswith("--mask box, hull: only for swap networks")
+    assert second.startswith("--colour is for swap networks")
+
+
+def test_a_profile_wishes_only_for_what_is_there(opener: Opener) -> None:
+    rich = wishes(replace(SETTINGS, profile="quality"), opener.store.has)
+    assert (rich.masks, rich.colours, rich.enhancer) == (("occlusion", "region"), ("light",), "gfpgan_1.4")
+    poor = wishes(replace(SETTINGS, profile="quality"), lambda name: False)
+    assert (poor.masks, poor.colours, poor.enhancer) == ((), ("light",), "sharpen")
+    assert wishes(replace(SETTINGS, profile="light"), opener.store.has).enhancer == "off"
+
+
+def test_an_option_overrides_its_profile(opener: Opener) -> None:
+    own = wishes(replace(SETTINGS, profile="quality", masks=(), colours=(), enhance="off"), opener.store.has)
+    assert (own.masks, own.colours, own.enhancer) == ((), (), "off")
+
+
+def test_what_is_named_is_needed_though_it_is_not_there() -> None:
+    asked = wishes(replace(SETTINGS, masks=("occlusion", "hands"), enhance="codeformer"), lambda name: False)
+    assert asked.models(lambda name: False) == ("xseg_1", "palm", "hand", "codeformer")
+    assert asked.models(lambda name: name == "xseg_3")[0] == "xseg_3", "any of its kind will do"
+
+
+def test_a_camera_is_told_what_does_not_fit(opener: Opener) -> None:
+    made = finishing(opener, colours=("poisson",), enhance="gfpgan_1.4")
+    made.gates[1].seconds = 1.0
+    one, two = made.opened(live=True, fps=30)
+    assert one == "--colour poisson is not for cameras: off, for pictures and videos only"
+    assert two.startswith("--enhance gfpgan_1.4 takes 1000 ms a face here and the camera leaves 17 ms: off")
+    assert made.opened(live=False, fps=30) == []
+    assert all(gate.open for gate in made.gates)
+
+
+def test_an_enhancer_of_the_users_own(opener: Opener, tmp_path: Path) -> None:
+    path = tmp_path / "mine.onnx"
+    onnx.save(enhancers.face_twin(), path)
+    assert finishing(opener, enhance=str(path)).steps[-1].name == str(path)
+
+
+@pytest.mark.parametrize(
+    ("parse", "value", "expected"),
+    [
+        (choice.names(choice.MASKS), "box, hull,box", ("box", "hull")),
+        (choice.names(choice.MASKS), ["Hands"], ("hands",)),
+        (choice.names(choice.MASKS), "off", ()),
+        (choice.parse_padding, "5", (5, 5, 5, 5)),
+        (choice.parse_padding, 5, (5, 5, 5, 5)),
+        (choice.parse_padding, "1,2,3,4", (1, 2, 3, 4)),
+        (choice.parse_padding, [1, 2, 3, 4], (1, 2, 3, 4)),
+        (choice.parse_enhancer, "gfpgan", "gfpgan_1.4"),
+        (choice.parse_enhancer, "off", "off"),
+    ],
+)
+def test_words_are_read(parse: Any, value: Any, expected: Any) -> None:
+    assert parse(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("parse", "value", "sentence"),
+    [
+        (choice.names(choice.MASKS), "hulll", r"there is no 'hulll' here; did you mean 'hull'\?"),
+        (choice.names(choice.MASKS), "", None),
+        (choice.names(choice.MASKS), 3, None),
+        (choice.names(choice.MASKS), "box,,hull", None),
+        (choice.parse_padding, "1,2", None),
+        (choice.parse_padding, 61, None),
+        (choice.parse_padding, True, None),
+        (choice.parse_enhancer, "gfpgam", r"no enhancer 'gfpgam'; did you mean 'gfpgan'\?"),
+        (choice.parse_enhancer, "real_esrgan_x2", "no enhancer 'real_esrgan_x2'"),
+        (choice.parse_enhancer, "nowhere.onnx", "does not exist"),
+        (choice.parse_enhancer, None, None),
+    ],
+)
+def test_other_words_are_refused(parse: Any, value: Any, sentence: str | None) -> None:
+    if sentence is None:
+        with pytest.raises((ValueError, TypeError)):
+            parse(value)
+    else:
+        with pytest.raises(choice.UsageError, match=sentence):
+            parse(value)
