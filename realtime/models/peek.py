@@ -55,12 +55,12 @@ class Peek:
         import onnx
 
         first, last = self.weights[name]
-        with self._path.open("rb") as file:
-            file.seek(first)
-            tensor = onnx.TensorProto.FromString(file.read(last - first))
         try:
+            with self._path.open("rb") as file:
+                file.seek(first)
+                tensor = onnx.TensorProto.FromString(file.read(last - first))
             values: Array = onnx.numpy_helper.to_array(tensor, str(self._path.parent))
-        except Exception as error:  # its data may lie in another file, which may be absent
+        except Exception as error:  # its data may be damaged, or lie in another file, which may be absent
             raise ModelError(f"{self._path.name} cannot be read with its weights: get the file anew.") from error
         return values
 

@@ -71,7 +71,7 @@ def _closed(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _listed(shapes: Shapes) -> str:
-    return ", ".join(f"{name} {shape}" for name, shape in shapes.items()) or "nothing"
+    return ", ".join(f"{ascii(name)[1:-1]} {shape}" for name, shape in shapes.items()) or "nothing"
 
 
 def input_shapes(peek: Peek) -> Shapes:

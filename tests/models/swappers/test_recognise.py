@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from onnx import numpy_helper
 
-from realtime.errors import ModelError, UsageError
+from realtime.errors import ModelError, RealtimeError, UsageError
 from realtime.models.peek import Peek
 from realtime.models.swappers.recognise import emap_of, has_half_weights, recognise
 from tests.models.swappers import scene
@@ -62,6 +65,28 @@ def test_other_networks_and_other_files_are_refused(tmp_path: Path) -> None:
             Peek(tmp_path / "y.onnx")
     with pytest.raises(ModelError, match="cannot be read"):
         Peek(tmp_path / "gone.onnx")
+
+
+MODEL = twin("inswapper_128")
+del MODEL.graph.initializer[:]
+MODEL.graph.initializer.append(numpy_helper.from_array(emap()[:4], "buff2fs"))
+SMALL = MODEL.SerializeToString()
+
+
+@given(st.lists(st.tuples(st.integers(0, len(SMALL) - 1), st.integers(0, 255)), max_size=8), st.integers(0, len(SMALL)))
+def test_damaged_files_are_understood_or_refused_in_a_sentence(changes: list[tuple[int, int]], length: int) -> None:
+    content = bytearray(SMALL)
+    for at, value in changes:
+        content[at] = value
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x.onnx"
+        path.write_bytes(content[:length] if length % 3 else content)
+        try:
+            peek = Peek(path)
+            recognise(path, peek)
+            emap_of(path, peek)
+        except RealtimeError as error:
+            assert "\n" not in str(error)
 
 
 def test_a_peek_sees_what_loading_the_file_shows(tmp_path: Path) -> None:
