@@ -25,6 +25,7 @@ COMMANDS = {
     "models": "list, fetch or verify the models",
     "engines": "compile the models for this machine (also: python build_engines.py)",
     "doctor": "check this machine and say how to mend what is missing",
+    "verify": "look for the marks of AI in a picture, video or camera",
     "demo": "swap a face in a moving picture, no camera needed, and measure it",
 }
 BY_SIGNAL = 128  # what shells report for a program ended by a signal is this and its number: 130 for Ctrl-C, 143 for SIGTERM

@@ -23,7 +23,7 @@ from realtime.types import Floats, Image
 
 MIN_Z = 8.0
 """Standard deviations of the correlation peak above which something of the mark is there though it cannot be read; see `Reading.z`."""
-_SEEN_Z = 16.0
+SEEN_Z = 16.0
 """About the weakest peak from which the code still recovers the payload: 0.35 standard deviations a chip, 3 dB a bit."""
 _LEVELS = ((0.45, 0.9), (0.9, 1.8), (1.8, 3.6))
 """Chip sizes looked at, as multiples of what they are in an uncropped picture: from a picture within a larger one (a call in a screenshot)
@@ -38,7 +38,7 @@ _COARSE, _FINE = 2, 4
 """Cells across a chip while searching and while reading."""
 _CANDIDATES = 4
 _WORTH_READING = 4.8
-"""A coarse peak below this is not looked at again: a size that is off by half a step takes a fifth, not two thirds, of _SEEN_Z."""
+"""A coarse peak below this is not looked at again: a size that is off by half a step takes a fifth, not two thirds, of SEEN_Z."""
 _OWN_LEVEL = 1
 """The level that an uncropped picture is read at."""
 _TRIAL_KEY = b"realtime-faceswap trial mark"
@@ -115,7 +115,7 @@ class Reader:
                 if reading.found:
                     return reading
                 best = max(best, reading, key=lambda each: each.z)
-        return replace(best, legible=_trial(self._first) >= _SEEN_Z)
+        return replace(best, legible=_trial(self._first) >= SEEN_Z)
 
     def _places(self, scales: Iterable[float]) -> list[_Place]:
         found = []

@@ -1,0 +1,98 @@
+"""`python -m realtime verify FILE`: what a picture, video or camera says about itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from realtime.commands.output import Parser, console, print_json, program
+
+if TYPE_CHECKING:
+    from realtime.trust.verify import Verification
+    from realtime.types import Image
+
+STATUSES = {"found": 0, "not_found": 3, "inconclusive": 4}
+"""What the command ends with."""
+STYLES = {"found": "bold", "not_found": "", "inconclusive": "yellow"}
+WORDS = {
+    "found": "This is marked as AI-modified.",
+    "not_found": "No mark was found. That does not make it real: marks can be missing, or have been removed.",
+    "inconclusive": "It cannot be told whether this is marked: see above.",
+}
+BATCHES, BATCH, PATIENCE = 5, 12, 10.0
+"""Of a camera: frames looked at together, how often, and for how many seconds at most."""
+
+
+def main(argv: Sequence[str]) -> int:
+    values = parser().parse(argv)
+    if (values.file is None) == (values.camera is None):
+        parser().error("name a file or a camera, one of the two")
+    from realtime.trust.verify import verify_file, verify_live
+
+    if values.camera is not None:
+        name, result = f"camera {values.camera}", verify_live(camera_frames(values.camera))
+    else:
+        name, result = values.file, verify_file(Path(values.file).expanduser())
+    if values.json:
+        layers = {layer: finding.as_dict() for layer, finding in result.findings.items()}
+        print_json({"input": name, "status": result.status, **layers})
+    else:
+        show(result)
+    return STATUSES[result.status]
+
+
+def parser() -> Parser:
+    made = Parser(
+        "verify",
+        usage=f"{program()} verify FILE [--json]\n       {program()} verify --camera N [--json]",
+        description="Look for the marks that this program and others leave: invisible watermark, Content Credentials, metadata.\n"
+        "Pictures may be scaled, cropped or mirrored. Each is found, not_found or inconclusive.\n\n"
+        "Ends with 0: marked as AI-modified; 3: nothing found; 4: inconclusive; 1, 2: could not look.",
+    )
+    made.add_argument("file", nargs="?", metavar="FILE", help="a picture or a video")
+    made.add_argument("--camera", metavar="N", help="a camera's number, name or path: looks at some seconds of it")
+    made.add_argument("--json", action="store_true", help="as JSON on stdout")
+    made.add_common()
+    return made
+
+
+def camera_frames(text: str) -> Iterator[list[Image]]:
+    """Batches of frames of a camera. Raises RealtimeError when it cannot be opened."""
+    from realtime.sources.base import EndOfStream
+    from realtime.sources.select import open_input
+
+    end = time.monotonic() + PATIENCE
+    with open_input(text) as source:
+        source.open()
+        for _ in range(BATCHES):
+            batch: list[Image] = []
+            while len(batch) < BATCH and time.monotonic() < end:
+                try:
+                    frame = source.read(0.5)
+                except EndOfStream:
+                    break
+                if frame is not None:
+                    batch.append(frame.image)
+            if batch:
+                yield batch
+            if len(batch) < BATCH:
+                break
+
+
+def show(result: Verification) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for _ in range(3):
+        table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for layer, finding in result.findings.items():
+        status = Text(finding.status.replace("_", " "), STYLES[finding.status])
+        table.add_row(layer, status, f"{finding.confidence:.0%}", Text(finding.detail))
+    out = console()
+    out.print(table)
+    out.print()
+    out.print(WORDS[result.status], markup=False)
