@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from contextlib import suppress
 from pathlib import Path
 
@@ -92,3 +93,26 @@ def test_a_shape_of_pixels_does_not_blow_the_picture_up(monkeypatch):
     monkeypatch.setattr(video, "MOST_PIXELS", 2 * SIZE[0] * SIZE[1])
     assert video.Painter().paint(frame, 0, 1.5).shape == (48, 96, 3)
     assert video.Painter().paint(frame, 0, 4.5).shape == (48, 64, 3)
+
+
+PLAYLISTS = {
+    "hls": "#EXTM3U\n#EXT-X-TARGETDURATION:5\n#EXTINF:5,\n{}\n#EXT-X-ENDLIST\n",
+    "concat": "ffconcat version 1.0\nfile '{}'\nduration 5\n",
+    "dash": '<?xml version="1.0"?><MPD type="static" xmlns="urn:mpeg:dash:schema:mpd:2011"><Period><AdaptationSet mimeType="video/mp4">'
+    '<Representation id="1" bandwidth="1" width="64" height="48"><BaseURL>{}</BaseURL></Representation></AdaptationSet></Period></MPD>',
+    "sdp": "v=0\no=- 0 0 IN IP4 127.0.0.1\ns=x\nc=IN IP4 127.0.0.1\nt=0 0\na=control:{}\nm=video 0 RTP/AVP 96\na=rtpmap:96 H264/90000\n",
+}
+
+
+@pytest.mark.parametrize("kind", PLAYLISTS)
+@pytest.mark.parametrize("suffix", ["mp4", "m3u8"])
+def test_a_file_calls_nobody(kind, suffix, tmp_path):
+    """A playlist in a video's clothes may name an address: it is not asked."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.2)
+        address = f"http://127.0.0.1:{server.getsockname()[1]}/film.ts"
+        path = tmp_path / f"film.{suffix}"
+        path.write_text(PLAYLISTS[kind].format(address))
+        assert played(path) == 0
+        with pytest.raises(TimeoutError):
+            server.accept()
