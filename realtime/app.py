@@ -16,6 +16,7 @@ from typing import Any, cast
 
 import cv2
 
+from realtime.backends import native
 from realtime.backends.base import FrameSession, Session
 from realtime.config import Settings
 from realtime.errors import RealtimeError, SinkError
@@ -47,14 +48,13 @@ from realtime.sources.image import ImageSource
 from realtime.sources.select import open_input
 from realtime.sources.transform import Transformed
 from realtime.storage import data_folder, engines_folder, model_store
-from realtime.tracking import Tracker, TrackerSettings
+from realtime.tracking import Tracker, TrackerSettings, warm_up
 from realtime.trust.badge import Badge
 from realtime.trust.consent import reminder
 from realtime.trust.seal import Sealer
 from realtime.trust.watermark import Marker
 from realtime.types import OutputFrame, SourcePhoto, State
 from realtime.vision import geometry
-from realtime.vision.filters import LandmarkFilter
 
 log = logging.getLogger(__name__)
 
@@ -98,7 +98,8 @@ def load_models(settings: Settings, models: ModelStore, cleanup: ExitStack, noti
     with ThreadPoolExecutor(1, "networks") as extra:
         opening = extra.submit(open_all)
         swapper, swapped_by, finishing = _swapper(settings, opener)
-        LandmarkFilter.warm_up()
+        warm_up()
+        native.warm_up()
         sessions, follow = opening.result()
     detector, patient = used.detectors(sessions, settings.score, settings.min_face)
     single, recogniser, points = MeshLandmarker(sessions[MESH]), used.knows(sessions), used.points(sessions)

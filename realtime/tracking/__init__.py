@@ -9,6 +9,7 @@ people. They share what a followed face is, and how it is confirmed.
 """
 
 from realtime.tracking.choice import Everyone, Ranked, largest, left, nth, right
+from realtime.tracking.followed import warm_up
 from realtime.tracking.gallery import Gallery
 from realtime.tracking.people import People
 from realtime.tracking.several import SeveralTracked, SeveralTracker
@@ -17,5 +18,5 @@ from realtime.tracking.tracker import Tracker
 
 __all__ = [
     "Everyone", "Gallery", "People", "Ranked", "SeveralTracked", "SeveralTracker", "Status", "Tracked", "Tracker", "TrackerSettings",
-    "largest", "left", "nth", "right",
+    "largest", "left", "nth", "right", "warm_up",
 ]  # fmt: skip

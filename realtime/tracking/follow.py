@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from realtime.models.base import Landmarker
 from realtime.types import Box, Detection, Floats, Image, Landmarks, Region
 from realtime.vision import geometry
@@ -79,7 +77,7 @@ def _face_like(points: Floats, box: Box) -> bool:
     if min(box.width, box.height) < 4 or not 0.35 < box.width / box.height < 2.2:
         return False
     left, right = geometry.OUTER_EYE_CORNERS
-    return float(np.linalg.norm(points[right] - points[left])) > 0.15 * max(box.width, box.height)
+    return math.dist(points[right].tolist(), points[left].tolist()) > 0.15 * max(box.width, box.height)
 
 
 def _around(points: Floats, box: Box) -> Region:
@@ -97,7 +95,7 @@ class Follower:
         self._presence = presence
         self._region: Region | None = None
         self._at = 0.0
-        self._velocity = np.zeros(2)
+        self._velocity = (0.0, 0.0)
         self._centre = (0.0, 0.0)
         self.box = Box(0.0, 0.0, 0.0, 0.0)
         """Of the mesh last found, before any smoothing: it lags least."""
@@ -151,17 +149,17 @@ class Follower:
         """Remember a mesh, smoothed by now and with this bounding box, to look around next."""
         x, y = self.box.centre
         if self._region is not None and 0 < at - self._at < _STALE:
-            moved = np.array([x - self._centre[0], y - self._centre[1]]) / (at - self._at)
-            self._velocity = 0.5 * self._velocity + 0.5 * moved
+            passed, (before_x, before_y), (speed_x, speed_y) = at - self._at, self._centre, self._velocity
+            self._velocity = (0.5 * (speed_x + (x - before_x) / passed), 0.5 * (speed_y + (y - before_y) / passed))
         else:
-            self._velocity = np.zeros(2)
+            self._velocity = (0.0, 0.0)
         self._centre, self._at = (x, y), at
         self._region = _around(points, box)
 
     def ahead(self, box: Box, at: float) -> Box:
         """A box where the followed face was last, moved to where the face may be by now if it went on."""
         reach = min(max(at - self._at, 0.0), _STALE)
-        x, y = (float(v) * reach for v in self._velocity)
+        x, y = (speed * reach for speed in self._velocity)
         return Box(box.x0 + x, box.y0 + y, box.x1 + x, box.y1 + y)
 
     def forget(self) -> None:
@@ -171,9 +169,9 @@ class Follower:
     def _predicted(self, at: float) -> Region:
         assert self._region is not None
         region, size, dt = self._region, self._region.size / geometry.REGION_MARGIN, at - self._at
-        speed = float(np.hypot(*self._velocity)) / size
+        speed = math.hypot(*self._velocity) / size
         if speed <= _STILL or not 0 < dt < _STALE:
             return region
         reach = min((speed - _STILL) * dt, _REACH) * size / (speed * size)
-        shift = self._velocity * reach
-        return region._replace(x=region.x + float(shift[0]), y=region.y + float(shift[1]))
+        x, y = self._velocity
+        return region._replace(x=region.x + x * reach, y=region.y + y * reach)

@@ -18,6 +18,7 @@ from realtime.tracking.state import TrackerSettings
 from realtime.types import Box, Detection, Face, Floats, Landmarks
 from realtime.vision import geometry
 from realtime.vision.filters import LandmarkFilter
+from realtime.vision.sample import colours_change
 
 _SURE_ENOUGH = 0.9
 """Presence of a mesh, or score of a detection, below which a second opinion is asked; 0.97 and 0.8 are the least usual."""
@@ -29,6 +30,15 @@ _TURN = 25.0
 _LOOK = 30.0
 """Mean difference in colour, of 255, at the mesh's points from what they have been like: another face, or another picture altogether.
 Measured: up to 10 in talking and turning, 18 under a passing hand, 40 at a cut."""
+_EVERY = 24
+"""Of how many points of the mesh one is looked at for that."""
+
+
+def warm_up() -> None:
+    """Compile or load the machine code of following, otherwise done at the first two meshes: seconds the first time ever."""
+    LandmarkFilter.warm_up()
+    geometry.bounds(np.zeros((1, 3), np.float32))
+    colours_change(np.zeros((1, 1, 3), np.uint8), np.zeros((1, 3), np.float32), 1, 1.0, np.zeros((1, 3), np.float32))
 
 
 class Followed:
@@ -162,17 +172,11 @@ class Followed:
 
     def looks_new(self, moment: Moment, points: Floats) -> bool:
         """Whether the face's colours are suddenly others; they are remembered."""
-        image = moment.image
-        height, width = image.shape[:2]
-        at = points[::24, :2].astype(np.intp)
-        np.minimum(np.maximum(at, 0, out=at), (width - 1, height - 1), out=at)
-        colours = image[at[:, 1], at[:, 0]].astype(np.float32)
         if self._colours is None:
-            self._colours = colours
+            self._colours = np.zeros((-(-len(points) // _EVERY), 3), np.float32)
+            colours_change(moment.image, points, _EVERY, 1.0, self._colours)
             return False
-        change = colours - self._colours
-        self._colours += 0.3 * change
-        return float(np.abs(change).sum()) > _LOOK * change.size
+        return colours_change(moment.image, points, _EVERY, 0.3, self._colours) > _LOOK
 
     def in_place(self, other: Other, reach: float = 0.6) -> bool:
         """Whether a face lies where the followed one was last, and turned up there: it was not in view before, nor came from elsewhere."""

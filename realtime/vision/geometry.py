@@ -10,6 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from realtime.compiled import compiled
 from realtime.types import Array, Box, Detection, Face, Floats, Region, SourcePhoto
 
 Transform = NDArray[np.float64]
@@ -82,9 +83,22 @@ def crop_transform(region: Region, size: int) -> Transform:
 
 
 def bounds(points: Array) -> Box:
-    """The smallest box around points (n, 2 or more)."""
+    """The smallest box around points (n, 2 or more); all that is not a number, when anything is in a contiguous float32 array."""
+    if points.dtype == np.float32 and points.flags.c_contiguous:
+        return Box(*_bounds(points))
     x, y = points[:, 0], points[:, 1]  # column by column: numpy reduces a (468, 2) view along its first axis ten times slower
     return Box(float(x.min()), float(y.min()), float(x.max()), float(y.max()))
+
+
+@compiled("UniTuple(f8, 4)(f4[:,::1])", error_model="numpy")
+def _bounds(points: Floats) -> tuple[float, float, float, float]:
+    low_x, high_x, low_y, high_y = np.inf, -np.inf, np.inf, -np.inf
+    for n in range(len(points)):
+        x, y = np.float64(points[n, 0]), np.float64(points[n, 1])
+        if not (np.isfinite(x) and np.isfinite(y)):
+            return np.nan, np.nan, np.nan, np.nan
+        low_x, high_x, low_y, high_y = min(low_x, x), max(high_x, x), min(low_y, y), max(high_y, y)
+    return low_x, low_y, high_x, high_y
 
 
 def grow(box: Box, share: float) -> Box:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from realtime.types import Region
 from realtime.vision import align, geometry
-from realtime.vision.sample import sample_planes
+from realtime.vision.sample import colours_change, sample_planes
 
 SIZE = 48
 ONE, ZERO = np.ones(3, np.float32), np.zeros(3, np.float32)
@@ -66,3 +66,14 @@ def test_a_filled_input_is_the_crop_also_where_the_image_is_halved_first() -> No
     planes = np.empty((3, SIZE, SIZE), np.float32)
     align.fill(image, transform, planes, ONE, ZERO, reverse=False)
     assert np.abs(planes - align.crop(image, transform, SIZE).transpose(2, 0, 1)).max() <= 1.5
+
+
+def test_colours_at_points_are_remembered_and_their_change_is_told() -> None:
+    image = np.full((10, 12, 3), 100, np.uint8)
+    points = np.array([[2, 3, 0], [5, 5, 0], [50, -9, 0], [7, 1, 0]], np.float32)  # the third, looked at too, lies outside
+    colours = np.zeros((2, 3), np.float32)
+    colours_change(image, points, 2, 1.0, colours)
+    np.testing.assert_array_equal(colours, 100)
+    image[3, 2] = 130
+    assert colours_change(image, points, 2, 0.5, colours) == pytest.approx(15)
+    np.testing.assert_allclose(colours, [[115] * 3, [100] * 3])

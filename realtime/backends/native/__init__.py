@@ -9,6 +9,16 @@ from __future__ import annotations
 from importlib.metadata import version as _version_of
 
 
+def warm_up() -> None:
+    """Compile or load the kernels, otherwise done at the first run of a network: ten seconds the first time ever, then a third of one."""
+    import numpy as np
+
+    from realtime.backends.native import kernels
+
+    single = np.zeros(1, np.float32)
+    kernels.execute(np.zeros((0, kernels.FIELDS), np.int64), single, single, np.zeros(1, np.int64))
+
+
 def version() -> str:
     """Of the compiler."""
     return "numba " + _version_of("numba")

@@ -33,7 +33,6 @@ class NativeSession(BoundSession):
         self._inputs[plan.input] = rows[:, :, :height, :width]
         for each in plan.outputs:
             self._outputs[each.name] = self._arena[each.at : each.at + int(np.prod(each.shape))].reshape(each.shape)
-        self._infer()  # now rather than with the first frame: loads the machine code, or compiles it the first time ever
 
     def _infer(self) -> None:
         kernels.execute(self._plan.steps, self._arena, self._weights, self._plan.table)
