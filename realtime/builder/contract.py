@@ -12,10 +12,17 @@ import numpy as np
 from realtime.errors import UsageError
 from realtime.graphs.follow import Swap
 from realtime.types import Floats
-from realtime.vision.align import ARCFACE_112
+from realtime.vision import align
 
-_ARCFACE_128 = (ARCFACE_112 + np.array([8, 0], np.float32)) / np.float32(128)
-TEMPLATES: Mapping[str, Floats] = MappingProxyType({"arcface_112": ARCFACE_112 / np.float32(112), "arcface_128": _ARCFACE_128})
+TEMPLATES: Mapping[str, Floats] = MappingProxyType(
+    {
+        "arcface_112": align.ARCFACE_112 / np.float32(112),
+        "arcface_112_v1": align.ARCFACE_112_V1 / np.float32(112),
+        "arcface_128": align.ARCFACE_128 / np.float32(128),
+        "ffhq_512": align.FFHQ_512 / np.float32(512),
+        "mtcnn_512": align.MTCNN_512 / np.float32(512),
+    }
+)
 """Name -> five points (5, 2) float32 as shares of the crop's side."""
 
 
