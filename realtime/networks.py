@@ -69,14 +69,14 @@ class Networks:
     refused: dict[str, str] = field(default_factory=dict)
     """Network -> why its engine is not used, in one sentence."""
     fallen: list[str] = field(default_factory=list)
-    opened: list[Session | FrameSession] = field(default_factory=list)
+    opened: dict[str, Session | FrameSession] = field(default_factory=dict)
 
     def open(self, name: str, path: Path) -> Session:
         """By the engine that was built for this machine, else by its file as it is. Raises BackendError."""
         session = self._engine(name, path) or open_session(
             path, self.backend, threads=self.threads, cache=self.cache, place=self.place, say=self.fallen.append
         )
-        self.opened.append(session)
+        self.opened[name] = session
         return session
 
     def _engine(self, name: str, path: Path) -> Session | None:
@@ -103,14 +103,14 @@ class Networks:
         except BackendError as error:
             self.refused[FOLLOW] = str(error)
             return None
-        self.opened.append(session)
+        self.opened[FOLLOW] = session
         return session
 
     def _find(self, name: str, path: Path, targets: tuple[str, ...] = (), graph: str = "") -> manifest.Entry | None:
         if not manifest.path_of(self.engines, name).is_file():
             return None
-        found = gpus()
-        gpu = found[self.place.gpu or 0] if found and not self.place.processor_only else None
+        number = self.place.gpu or 0
+        gpu = next(iter(gpus()[number : number + 1]), None) if not self.place.processor_only else None
         told: list[str] = []
         try:
             versions = self._versions(targets or tuple(BACKENDS))
@@ -139,17 +139,20 @@ class Networks:
 
     def _on_gpu(self) -> list[str]:
         """Names of the backends on GPUs among those that were opened."""
-        names = {session.backend.removeprefix("onnxruntime ").split()[0] for session in self.opened}
+        names = {_backend_of(session) for session in self.opened.values()}
         return [name for name in BACKENDS if name in names and BACKENDS[name].on_gpu]
 
     def _unused_gpu(self) -> list[str]:
         """Never silently on the processor: a GPU that is there and not used is told, with what to do."""
-        told = bool(self.refused or self.fallen)
-        if told or self.backend != AUTO or self.place.processor_only or not self.opened or self._on_gpu():
+        if self.refused or self.fallen or self.backend != AUTO or self.place.processor_only:
             return []
-        found = gpus()
+        found, on_gpu = gpus(), self._on_gpu()
+        beside = [name for name, session in self.opened.items() if _backend_of(session) not in on_gpu]
+        if not found or not beside:
+            return []
         cure = "run `pip install 'realtime-faceswap[nvidia]'` and `python build_engines.py`, or take --device cpu (`doctor` tells more)"
-        return [f"the networks run on the processor though there is a GPU, {found[0].name}: {cure}"] if found else []
+        verb = "runs" if len(beside) == 1 else "run"
+        return [f"{', '.join(beside)} {verb} on the processor though there is a GPU, {found[0].name}: {cure}"]
 
     def _memory(self, fraction: float | None) -> list[str]:
         if fraction is None:
@@ -162,6 +165,10 @@ class Networks:
     def _layer(self) -> list[str]:
         note = device_layer()[1] if set(self._on_gpu()) & set(ENGINES) else ""
         return [note] if note else []
+
+
+def _backend_of(session: Session | FrameSession) -> str:
+    return session.backend.removeprefix("onnxruntime ").split()[0]
 
 
 def open_networks(

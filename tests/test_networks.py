@@ -160,7 +160,27 @@ class TestOpening:
         opener = _networks(tmp_path)
         opener.open("net", onnx)
         (said,) = opener.remarks()
-        assert said.startswith("the networks run on the processor though there is a GPU, Fake GPU: run `pip install")
+        assert said.startswith("net runs on the processor though there is a GPU, Fake GPU: run `pip install")
+
+    def test_one_of_several_that_is_beside_the_gpu_is_named(
+        self, here: Here, driver: FakeDriver, tmp_path: Path, onnx: Path
+    ) -> None:
+        here(1)
+        _built(tmp_path, "net", onnx)
+        opener = _networks(tmp_path)
+        opener.open("net", onnx).close()
+        opener.open("swap", onnx)
+        assert [said.split(":")[0] for said in opener.remarks()] == ["swap runs on the processor though there is a GPU, Fake GPU"]
+
+    def test_a_named_backend_of_the_processor_looks_at_no_others_engines(
+        self, here: Here, driver: FakeDriver, tmp_path: Path, onnx: Path
+    ) -> None:
+        here(1)
+        _built(tmp_path, "net", onnx)
+        _built(tmp_path, "follow", onnx, onnx_sha256=manifest.fingerprint([onnx], "follow"))
+        opener = _networks(tmp_path, "onnxruntime")
+        assert opener.open("net", onnx).backend.startswith("onnxruntime cpu")
+        assert opener.open_follow(onnx) is None and opener.remarks() == [] and driver.calls == []
 
     @pytest.mark.parametrize(("count", "backend", "place"), [(0, "auto", Place()), (1, "auto", Place(processor_only=True))])
     def test_nothing_is_said_where_the_processor_is_right(
@@ -189,7 +209,7 @@ class TestOpening:
         class DirectMl:
             backend = "onnxruntime directml fp32"
 
-        opener.opened = [DirectMl()]  # type: ignore[list-item]
+        opener.opened = {"net": DirectMl()}  # type: ignore[dict-item]
         assert opener.remarks(0.5) == ["--gpu-memory-fraction: directml cannot be limited and takes what it needs"]
 
     def test_a_limit_on_memory_is_heeded(self, here: Here, driver: FakeDriver, tmp_path: Path, onnx: Path) -> None:

@@ -71,6 +71,9 @@ def open_session(
             if failures:
                 say(f"{path.stem} runs on {session.backend}: {failures[0]}")
             return session
+    if place.gpu is not None and not failures:
+        cure = "run `pip install 'realtime-faceswap[nvidia]'` and `python build_engines.py` (`doctor` explains each backend)"
+        raise BackendError(f"Nothing here runs {path.stem} on GPU {place.gpu}, which --device asks for: {cure}.")
     raise BackendError(" ".join(failures or reasons))
 
 
@@ -157,9 +160,9 @@ class BackendStatus:
     """What to know of one that is usable."""
 
 
-def describe(names: Iterable[str] = ()) -> list[BackendStatus]:
-    """The named backends, or all, in order of preference; imports the library of each."""
-    wanted = set(names) or set(BACKENDS)
+def describe(names: Iterable[str] | None = None) -> list[BackendStatus]:
+    """The named backends, else all, in order of preference; imports the library of each."""
+    wanted = set(BACKENDS if names is None else names)
     return [_status(name) for name in BACKENDS if name in wanted]
 
 
