@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -281,3 +282,32 @@ class TestRefusals:
         monkeypatch.setattr(engine, "import_module", missing)
         with pytest.raises(UnavailableError, match=rf"install it with `pip install {package}`\.$"):
             engine.load(backend)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("tensorrt_rtx") is None, reason="TensorRT-RTX is not installed: pip install tensorrt-rtx")
+class TestOnTheRealLibrary:
+    USED: ClassVar = {
+        "Runtime": "deserialize_cuda_engine",
+        "ICudaEngine": "num_io_tensors get_tensor_name get_tensor_mode get_tensor_dtype get_tensor_shape get_tensor_profile_shape "
+        "create_runtime_config create_execution_context",
+        "IExecutionContext": "set_tensor_address set_input_shape get_tensor_shape update_device_memory_size_for_shapes set_device_memory "
+        "is_stream_capturable execute_async_v3",
+        "IRuntimeConfig": "set_execution_context_allocation_strategy cuda_graph_strategy dynamic_shapes_kernel_specialization_strategy "
+        "create_runtime_cache set_runtime_cache",
+        "IRuntimeCache": "serialize deserialize",
+        "ExecutionContextAllocationStrategy": "USER_MANAGED",
+        "CudaGraphStrategy": "DISABLED WHOLE_GRAPH_CAPTURE",
+        "DynamicShapesKernelSpecializationStrategy": "EAGER",
+        "TensorIOMode": "INPUT OUTPUT",
+    }
+
+    def test_it_has_every_name_that_is_used(self) -> None:
+        library = engine.load("tensorrt-rtx")
+        used = [(kind, name) for kind, names in self.USED.items() for name in names.split()]
+        assert [pair for pair in used if not hasattr(getattr(library, pair[0]), pair[1])] == []
+        assert library.nptype(library.DataType.UINT8) is np.uint8
+
+    def test_what_is_no_engine_gives_the_librarys_reason_and_leaves_nothing(self, driver: FakeDriver, path: Path) -> None:
+        with pytest.raises(BackendError, match=r"net\.engine cannot be loaded: .*[a-z]"):
+            TensorRtSession(path, "tensorrt-rtx", CudaDevice(driver))
+        assert driver.alive == {} and driver.contexts == 0
