@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from realtime.models.peek import Peek
 from realtime.models.swappers.aligned import FADE
+from realtime.models.swappers.recognise import recognise
 from realtime.models.swappers.select import SwapOptions, open_swapper
 from realtime.types import Array, Floats
 from realtime.vision.crops import soft_box
@@ -104,3 +106,11 @@ def _compare(folder: Path, name: str, backend: str, size: int | None) -> None:
     assert off.mean() < 0.3 and off.max() < 8
     assert off[changed].mean() < 1.5
     assert np.abs(out.astype(int) - before)[changed].mean() > 20
+
+
+@pytest.mark.parametrize("name", DISTINCT)
+def test_means_and_deviations_are_those_of_the_published_networks(folder: Path, name: str) -> None:
+    """Deviations that differ by half a percent do not show in a picture."""
+    path = folder / f"{name}.onnx"
+    contract = recognise(path, Peek(path))
+    assert (contract.mean, contract.std) == TWINS[name].normal
