@@ -68,7 +68,7 @@ class Finders:
         """One for frames, and one for photos, which takes its time and looks for faces of any size. Raises ModelError."""
         others = {MESH, _key(self.landmarker), _key(self.recogniser or MESH)} - {_key(self.detector)}
         used, file = [session for name, session in sessions.items() if name not in others], Path(self.detector).name
-        live = face_finder(used, file, score=score, min_face=min_face, adaptive=len(used) > 1)
+        live = face_finder(used, file, score=score, min_face=min_face, adaptive=True)
         return live, face_finder(used, file, thorough=True)
 
     def points(self, sessions: Mapping[str, Session]) -> PointLandmarker | None:

@@ -14,7 +14,8 @@ from realtime.backends.fake import FakeSession, Step, spec
 from realtime.errors import ModelError
 from realtime.models.convert.fixed import fixed_copies
 from realtime.models.detectors.finder import FaceFinder
-from realtime.models.detectors.select import face_finder
+from realtime.models.detectors.rows import best, suppress
+from realtime.models.detectors.select import decoder, face_finder
 from realtime.types import Detection, Floats, Image
 from tests.models.conftest import OpenTwin
 from tests.twins import detectors as twins
@@ -186,14 +187,18 @@ WIDTHS = {"score": 1, "bbox": 4, "kps": 10}
 
 def test_scrfd_by_hand() -> None:
     """Cell 43 of a 20 x 20 grid of 16 pixels is column 3, row 2; its anchors are centred at (48, 32)."""
-    (face,) = face_finder([grid_session(320, {16: [43]})], "x").detect(np.zeros((320, 320, 3), np.uint8))
-    assert face.box == (16, 0, 80, 64)
-    np.testing.assert_array_equal(face.points, np.full((5, 2), (48, 32), np.float32))
+    session = grid_session(320, {16: [43]})
+    (row,) = decoder(session, "x").decode(session.run(), 0.6)
+    assert row.tolist() == [16, 0, 64, 64, np.float32(0.9), *([48, 32] * 5)]
 
 
 def test_of_overlapping_faces_the_best_stays() -> None:
+    """Squares of 64 pixels, 16 apart: they share 3/5 of what they cover."""
     session = grid_session(320, {16: [100, 101]})
-    assert len(face_finder([session], "x").detect(np.zeros((320, 320, 3), np.uint8))) == 1
+    candidates = best(decoder(session, "x").decode(session.run(), 0.6))
+    assert len(candidates) == 2
+    assert len(suppress(candidates, 0.4)) == 1
+    assert len(suppress(candidates, 0.61)) == 2
 
 
 def test_scores_that_are_not_numbers_are_one_sentence() -> None:
@@ -223,7 +228,7 @@ def looks(finder: FaceFinder, large: FakeSession, small: FakeSession, image: Ima
 WIDE = np.zeros((720, 1280, 3), np.uint8)
 
 
-def test_a_picture_without_a_face_is_looked_at_again_smaller() -> None:
+def test_a_network_that_misses_large_faces_looks_at_full_and_half_and_in_vain_at_a_quarter() -> None:
     large, small = grid_session(640, {}), grid_session(320, {})
     assert looks(face_finder([large, small], "x"), large, small, WIDE) == (1, 2)
     alone = grid_session(640, {})
@@ -243,7 +248,7 @@ def filled(size: int, runs: int = 1000) -> FakeSession:
     """A SCRFD that sees a face of 8 x 8 strides of 32 pixels in the middle of the picture, for so many runs."""
     session = grid_session(size, {})
     cell = 2 * ((size // 32) // 2 * (size // 32) + (size // 32) // 2)
-    scores = iter([0.9] * runs)
+    scores = iter([0.8] * runs)
 
     def network(feeds: object) -> dict[str, np.ndarray]:
         answer = {output.name: np.zeros(output.shape, np.float32) for output in session.specs.outputs}
@@ -253,21 +258,33 @@ def filled(size: int, runs: int = 1000) -> FakeSession:
     return FakeSession(session.specs.inputs, session.specs.outputs, network)
 
 
-def test_a_face_that_fills_the_picture_is_found_at_the_smaller_size_and_looked_for_there() -> None:
+def test_a_face_in_the_background_does_not_hide_the_one_that_fills_the_picture() -> None:
+    """At full size only the small one is seen, at half size both; each is reported once, the best first."""
+    large, small = grid_session(640, {16: [100]}), filled(320)
+    found = face_finder([large, small], "x").detect(WIDE)
+    assert [round(max(face.box.width, face.box.height)) for face in found] == [128, 1024]
+    assert len(face_finder([filled(640), grid_session(320, {})], "x").detect(WIDE)) == 1
+    both = face_finder([grid_session(640, {16: [44]}), grid_session(320, {8: [44]})], "x").detect(WIDE)
+    assert len(both) == 1
+
+
+def test_a_face_that_fills_the_picture_is_looked_for_at_the_smaller_size_from_then_on() -> None:
     """256 pixels of 320: at full size it would measure 512, and SCRFD misses faces above 256."""
     large, small = grid_session(640, {}), filled(320)
     finder = face_finder([large, small], "x", adaptive=True)
     assert looks(finder, large, small, WIDE) == (1, 1)
     assert looks(finder, large, small, WIDE) == (0, 1)
-    assert looks(finder, large, small, np.zeros((720, 1000, 3), np.uint8)) == (1, 1)  # another picture: nothing is known of it
+    other = np.zeros((720, 1000, 3), np.uint8)
+    assert looks(finder, large, small, other) == (1, 1)  # another picture: nothing is known of it
+    assert looks(finder, large, small, WIDE) == (0, 1)  # of this one it still is
     steady = face_finder([large, small], "x")
     assert looks(steady, large, small, WIDE) == looks(steady, large, small, WIDE) == (1, 1)
 
 
 def test_a_small_face_keeps_the_large_input() -> None:
-    large, small = grid_session(640, {16: [100]}), filled(320)
+    large, small = grid_session(640, {16: [100]}), grid_session(320, {})
     finder = face_finder([large, small], "x", adaptive=True)
-    assert looks(finder, large, small, WIDE) == looks(finder, large, small, WIDE) == (1, 0)
+    assert looks(finder, large, small, WIDE) == looks(finder, large, small, WIDE) == (1, 1)
 
 
 def test_when_the_large_face_is_gone_all_sizes_are_tried_and_the_full_one_comes_first_again() -> None:
@@ -278,10 +295,11 @@ def test_when_the_large_face_is_gone_all_sizes_are_tried_and_the_full_one_comes_
     assert looks(finder, large, small, WIDE) == (1, 2)
 
 
-def test_a_small_picture_needs_no_large_input() -> None:
-    large, small = grid_session(640, {16: [100]}), filled(320)
-    assert looks(face_finder([large, small], "x", adaptive=True), large, small, np.zeros((200, 300, 3), np.uint8)) == (0, 1)
-    assert looks(face_finder([large, small], "x"), large, small, np.zeros((200, 300, 3), np.uint8)) == (1, 0)
+def test_a_small_picture_is_not_blown_up_to_the_large_input() -> None:
+    tiny = np.zeros((200, 300, 3), np.uint8)
+    large, small = grid_session(640, {}), grid_session(320, {})
+    assert looks(face_finder([large, small], "x", adaptive=True), large, small, tiny) == (0, 2)
+    assert looks(face_finder([large, small], "x"), large, small, tiny) == (1, 2)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Protocol
 from realtime.backends.base import Session
 from realtime.errors import ModelError
 from realtime.models.detectors.letterbox import Letterbox, Pixels
-from realtime.models.detectors.rows import best, detection, suppress
+from realtime.models.detectors.rows import best, detection, merged, suppress
 from realtime.models.tensors import square_planes
 from realtime.types import Array, Detection, Floats, Image
 
@@ -17,8 +17,10 @@ LARGEST = 256
 anchors end there, begins to miss faces. One for all: a large face needs no fine look."""
 _MULTIPLE = 32
 """The coarsest grid of all these networks has one cell in 32 x 32 pixels."""
+_SHAPES = 8
+"""Of pictures that one finder is given: frames, and crops of the face."""
 SMALLER = (0.5, 0.25)
-"""Shares of the full input size to look at a picture with when it shows no face at full size."""
+"""Shares of the full input size to look at a picture with as well."""
 
 
 class Decoder(Protocol):
@@ -59,8 +61,10 @@ class FaceFinder:
 
     `networks`: sessions of one network at different input sizes, with their decoders; the smaller ones save time where a face is large.
     `score`: 0..1, below it a face is not reported. `min_face`: shorter box side in image pixels below which a face is not reported.
-    When nothing was found, networks that miss large faces look again at half and quarter scale; `thorough`: every network does. `adaptive`:
-    begin with a smaller look where the picture is small, or where the last one of the same size showed a large face; for one stream.
+    Networks that miss large faces look twice, at full and at half scale, and what both found is put together: else a face in the background
+    would be taken for the only one. Where they found nothing they look at a quarter. `thorough`: every network looks at all three, until it
+    finds something. `adaptive`: begin with a smaller look, and with that only, where the last picture of the same size showed a large face,
+    and look no finer than the picture is; for one stream.
     """
 
     def __init__(
@@ -72,11 +76,12 @@ class FaceFinder:
         thorough: bool = False,
         adaptive: bool = False,
     ) -> None:
-        again = thorough or any(decoder.misses_large for _, decoder in networks)
-        self._views = _views(networks, SMALLER if again else ())
+        misses = networks[0][1].misses_large
+        self._views = _views(networks, SMALLER if thorough or misses else ())
+        self._together = (len(self._views) if thorough else 2) if misses else 1
         self._score, self._min_face, self._adaptive = score, min_face, adaptive
-        self._shape: tuple[int, ...] = ()
-        self._share = 0.0  # of the picture's longer side, that the largest face in the last one of this shape took
+        self._shares: dict[tuple[int, ...], float] = {}
+        """Of pictures of this shape: what the largest face in the last one took of its longer side."""
 
     @property
     def name(self) -> str:
@@ -89,24 +94,28 @@ class FaceFinder:
     def detect(self, image: Image) -> list[Detection]:
         """See `models.base.Detector`. Raises ModelError when the network gives something else than numbers."""
         found: list[Detection] = []
-        for view in self._order(image):
-            found = view.look(image, self._score)
+        for views in self._plan(image):
+            found = merged([face for view in views for face in view.look(image, self._score)], views[0].decoder.same_face)
             if found:
                 break
-        self._shape = image.shape
-        self._share = max((max(face.box.width, face.box.height) for face in found), default=0.0) / max(image.shape[:2])
+        self._remember(image, found)
         return [face for face in found if min(face.box.width, face.box.height) >= self._min_face]
 
-    def _order(self, image: Image) -> list[_View]:
-        """The looks to take until a face is found: the likeliest, then the smaller ones, then the larger ones."""
-        if not self._adaptive:
-            return self._views
-        share = self._share if image.shape == self._shape else 0.0
-        fitting = [n for n, view in enumerate(self._views) if share * view.size <= LARGEST]
-        first = fitting[0] if fitting else len(self._views) - 1
-        while first + 1 < len(self._views) and self._views[first + 1].size >= max(image.shape[:2]):
-            first += 1
-        return [*self._views[first:], *self._views[:first][::-1]]
+    def _remember(self, image: Image, found: Sequence[Detection]) -> None:
+        if len(self._shares) >= _SHAPES:
+            self._shares.clear()
+        self._shares[image.shape] = max((max(face.box.width, face.box.height) for face in found), default=0.0) / max(image.shape[:2])
+
+    def _plan(self, image: Image) -> list[list[_View]]:
+        """The looks to take until a face is found, those of a group together: the likeliest, the smaller ones, then the larger ones."""
+        views, first = self._views, 0
+        if self._adaptive:
+            enough = sum(view.size >= max(image.shape[:2]) for view in views)
+            views = views[max(enough - 1, 0) :]
+            share = self._shares.get(image.shape, 0.0)
+            first = min(sum(share * view.size > LARGEST for view in views), len(views) - 1)
+        after = first + (self._together if first == 0 else 1)
+        return [views[first:after], *([view] for view in views[after:]), *([view] for view in views[:first][::-1])]
 
 
 def _views(networks: Sequence[tuple[Session, Decoder]], shares: Sequence[float]) -> list[_View]:

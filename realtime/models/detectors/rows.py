@@ -48,3 +48,12 @@ def detection(row: Floats, scale: Floats) -> Detection:
     high = (row[:2] + row[2:4] + 0.5) * scale - 0.5
     points = (row[5:].reshape(5, 2) + 0.5) * scale - 0.5
     return Detection(Box(float(low[0]), float(low[1]), float(high[0]), float(high[1])), points.astype(np.float32), float(row[4]))
+
+
+def merged(found: list[Detection], same_face: float) -> list[Detection]:
+    """What several looks at one picture found, each face once, the best score first."""
+    kept: list[Detection] = []
+    for face in sorted(found, key=lambda each: -each.score):
+        if all(geometry.overlap(face.box, other.box) <= same_face for other in kept):
+            kept.append(face)
+    return kept
