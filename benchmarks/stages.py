@@ -74,10 +74,10 @@ def median(call: Callable[[], object], repeats: int) -> float:
 
 
 class Bench:
-    """The default models, loaded once for all cases."""
+    """The default models, loaded once for all cases, on the best backend or the one that is named."""
 
-    def __init__(self, cleanup: ExitStack) -> None:
-        self._settings = Settings(sources=((app.demo_source(),),))
+    def __init__(self, cleanup: ExitStack, backend: str = "auto") -> None:
+        self._settings = Settings(sources=((app.demo_source(),),), backend=backend)
         store = model_store()
         store.ensure(needed(self._settings, store))
         self._models = app.load_models(self._settings, store, cleanup)
@@ -85,19 +85,26 @@ class Bench:
 
     def case(self, name: str, size: tuple[int, int], width: int, options: argparse.Namespace, limit: harness.Limit | None) -> list[Row]:
         """Rows for one frame size and face width: each part, and the sum that the limit is for."""
-        pictures = self._moving(size, width)
-        tracker = Tracker(self._models.detector, self._models.landmarker, self._models.recogniser, app.tracking(self._settings))
-        self._models.swapper.use(self._identity)
-        self._models.swapper.reset()
         parts: dict[str, list[float]] = {"follow": [], "swap": [], "paste": [], "all": []}
-        for n, image in zip(range(options.warm_up + options.frames), to_and_fro(pictures), strict=False):
-            times = self._frame(tracker, image.copy(), n / FPS)
+        for n, times in zip(range(options.warm_up + options.frames), self._frames(size, width), strict=False):
             if n >= options.warm_up:
                 for part, seconds in times.items():
                     parts[part].append(seconds * 1e3)
         rows = [Row(name, part, float(np.median(parts[part])), "ms") for part in ("follow", "swap", "paste")]
         p95 = float(np.percentile(parts["all"], 95))
         return [*rows, Row(name, "follow + swap + paste", float(np.median(parts["all"])), "ms", limit, f"p95 {p95:.2f}")]
+
+    def frames(self, name: str) -> Iterator[dict[str, float]]:
+        """Thread CPU seconds of each part and of all, frame after frame without end, in the case of that name."""
+        return self._frames(*CASES[name])
+
+    def _frames(self, size: tuple[int, int], width: int) -> Iterator[dict[str, float]]:
+        pictures = self._moving(size, width)
+        tracker = Tracker(self._models.detector, self._models.landmarker, self._models.recogniser, app.tracking(self._settings))
+        self._models.swapper.use(self._identity)
+        self._models.swapper.reset()
+        for n, image in enumerate(to_and_fro(pictures)):
+            yield self._frame(tracker, image.copy(), n / FPS)
 
     def _frame(self, tracker: Tracker, image: Image, at: float) -> dict[str, float]:
         start = thread_time()

@@ -14,8 +14,8 @@ from realtime.builder.table import Row, State
 from realtime.builder.targets.base import target
 
 _SECOND = "fp16"
-"""What the mesh network of a graph around two networks is, where the swap network has 8 bits: *measured*, 8 bits move the mesh by 1.5% of
-the eye distance, three times what its gate allows, and the mesh is a fiftieth of the work."""
+"""What the mesh network of a graph around two networks is, where the swap network has 8 bits: *measured*, 8 bits move the mesh by 0.4% of
+the eye distance, nearly what its gate allows, and the mesh is a thousandth of the work."""
 
 
 @dataclass(slots=True)

@@ -29,19 +29,29 @@ def build_model(shop: Workshop, network: Network, wanted: Sequence[str]) -> list
     """
     if not shop.targets_for(network):
         return []
-    work = shop.work / f"model-{shop.place[0]}"
-    work.mkdir()
-    ports = _record(shop, network, work)
     built_before = [candidate.waiting(entry, shop.folder) for entry in shop.waiting(network, wanted)]
     done = {each.target for each in built_before}
     missing = [name for name in shop.targets_for(network) if name not in done]
-    candidates = [candidate.planned(name, precision, network, work) for name in missing for precision in wanted]
-    forms = _prepare(shop, network, work, candidates)
-    _build(shop, network, candidates, forms)
-    candidates = [*built_before, *candidates]
+    ports, candidates = tried(shop, network, [(name, precision) for name in missing for precision in wanted], built_before)
+    return install(shop, network, ports, candidates)
+
+
+def tried(
+    shop: Workshop, network: Network, pairs: Sequence[tuple[str, str]], built_before: Sequence[Candidate] = ()
+) -> tuple[dict[str, Any], list[Candidate]]:
+    """Candidates for each target and precision, built, judged and timed, after those that were built before; with the network's ports.
+
+    Raises BackendError when the model itself is of no use.
+    """
+    work = shop.work / f"model-{shop.place[0]}"
+    work.mkdir()
+    ports = _record(shop, network, work)
+    fresh = [candidate.planned(name, precision, network, work) for name, precision in pairs]
+    _build(shop, network, fresh, _prepare(shop, network, work, fresh))
+    candidates = [*built_before, *fresh]
     _judge(shop, network, work, candidates)
     _race(shop, network, candidates)
-    return install(shop, network, ports, candidates)
+    return ports, candidates
 
 
 def _record(shop: Workshop, network: Network, work: Path) -> dict[str, Any]:

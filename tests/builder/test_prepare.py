@@ -96,6 +96,22 @@ def test_signed_int8_is_the_form_that_tensorrt_parses(twin: Path, tmp_path: Path
     assert not any(value.dtype == np.int32 for value in constants.values())
 
 
+def test_first_and_last_layers_keep_their_precision(twin: Path, tmp_path: Path) -> None:
+    """Those that see the picture or the latent; the last one is a transposed convolution, which is never quantised."""
+    target = tmp_path / "int8.onnx"
+    prepare.int8(twin, target, _samples(twin))
+    nodes = onnx.load(target).graph.node
+    made = {name: node.op_type for node in nodes for name in node.output}
+    kinds = {node.name: made.get(node.input[0], "input") for node in nodes if node.op_type in ("Conv", "MatMul")}
+    assert kinds == {"down": "input", "style": "input", "mix": "DequantizeLinear"}
+
+
+def test_a_network_of_outermost_layers_alone_is_quantised_whole(tmp_path: Path) -> None:
+    source, target = _scaled(tmp_path / "a.onnx", 1.0), tmp_path / "int8.onnx"
+    prepare.int8(source, target, _samples(source))
+    assert sum(node.op_type == "QuantizeLinear" for node in onnx.load(target).graph.node) >= 4
+
+
 def test_nothing_to_quantise_is_a_sentence(tmp_path: Path) -> None:
     ports = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, 4]) for n in ("x", "y")]
     graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", ports[:1], ports[1:])

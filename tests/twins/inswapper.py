@@ -45,6 +45,91 @@ def random_twin(size: int = SIZE, latent: int = LATENT, channels: int = 8, seed:
     return _model(nodes, initializers, size, latent, element)
 
 
+def full_twin(width: float = 1.0, seed: int = 1) -> Any:
+    """As large as inswapper_128 and laid out like it: 138 M weights and 175 G multiply-adds at `width` 1, which scales its channels.
+
+    An encoder 128-256-512-1024 of one 7 x 7 and three 3 x 3 convolutions, six residual blocks of two convolutions whose norms the latent
+    sets (AdaIN), a decoder back to 128 pixels; `emap` is the last initializer. The layout as public descriptions of SimSwap's generator, on
+    which the network rests, have it (Chen et al., 2020); the counts are those of the published file.
+
+    Random weights, but as tame as trained ones: filters are blind to flat colour, and each block changes its features by a fifth. Without
+    that each layer enlarges whatever errors come in, and what a gate says of lower precisions would be about noise.
+    """
+    net = _Net(seed)
+    a, b, c, d = (max(4, int(channels * width)) for channels in (128, 256, 512, 1024))
+    x = net.conv(net.padded("target", 3), 3, a, 7, act="LeakyRelu")
+    x = net.conv(x, a, b, act="LeakyRelu", pad=1)
+    x = net.conv(x, b, c, act="LeakyRelu", pad=1, stride=2)
+    x = net.conv(x, c, d, act="LeakyRelu", pad=1, stride=2)
+    for _ in range(6):
+        y = net.add("Relu", net.styled(net.conv(net.padded(x, 1), d, d), d))
+        x = net.add("Add", x, net.styled(net.conv(net.padded(y, 1), d, d), d, strength=0.2))
+    x = net.conv(net.doubled(x), d, c, act="LeakyRelu", pad=1)
+    x = net.conv(net.doubled(x), c, b, act="LeakyRelu", pad=1)
+    x = net.conv(x, b, a, act="LeakyRelu", pad=1)
+    x = net.add("Tanh", net.conv(net.padded(x, 3), a, 3, 7))
+    net.nodes.append(helper.make_node("Mul", [x, net.constant(np.float32(0.5))], ["halved"], name="halve"))
+    net.nodes.append(helper.make_node("Add", ["halved", net.constant(np.float32(0.5))], ["output"], name="shift"))
+    turn, _ = np.linalg.qr(net.rng.standard_normal((LATENT, LATENT)))
+    weights = [*net.weights, numpy_helper.from_array(turn.astype(np.float32), "emap")]
+    return _model(net.nodes, weights, SIZE, LATENT, TensorProto.FLOAT)
+
+
+class _Net:
+    """Collects nodes and random weights of a variance that keeps values in range."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.nodes: list[Any] = []
+        self.weights: list[Any] = []
+
+    def add(self, kind: str, *inputs: str, **attributes: Any) -> str:
+        name = f"{kind}_{len(self.nodes)}"
+        self.nodes.append(helper.make_node(kind, list(inputs), [f"{name}:0"], name=name, **attributes))
+        return f"{name}:0"
+
+    def constant(self, array: Any) -> str:
+        name = f"weight_{len(self.weights)}"
+        self.weights.append(numpy_helper.from_array(np.asarray(array), name))
+        return name
+
+    def random(self, *shape: int, fan: int, strength: float = 1.0) -> str:
+        return self.constant(self.rng.standard_normal(shape, np.float32) * np.float32(strength * fan**-0.5))
+
+    def conv(
+        self, x: str, into: int, out: int, side: int = 3, *, act: str = "", pad: int = 0, stride: int = 1, strength: float = 1.0
+    ) -> str:
+        fan = into * side * side
+        weights = self.rng.standard_normal((out, into, side, side), np.float32) * np.float32(strength * fan**-0.5)
+        weights -= weights.mean((1, 2, 3), keepdims=True)
+        names = [x, self.constant(weights), self.random(out, fan=fan)]
+        made = self.add("Conv", *names, kernel_shape=[side, side], strides=[stride] * 2, pads=[pad] * 4)
+        return self.add(act, made, alpha=0.2) if act else made
+
+    def padded(self, x: str, by: int) -> str:
+        return self.add("Pad", x, self.constant(np.array([0, 0, by, by, 0, 0, by, by], np.int64)), mode="reflect")
+
+    def doubled(self, x: str) -> str:
+        """Twice as high and wide, bilinear."""
+        places = [self.constant(np.empty(0, np.float32)), self.constant(np.array([1, 1, 2, 2], np.float32))]
+        return self.add("Resize", x, *places, mode="linear", coordinate_transformation_mode="half_pixel")
+
+    def styled(self, x: str, channels: int, *, strength: float = 1.0) -> str:
+        """Each channel brought to mean 0 and deviation 1, then to those that the latent gives."""
+        offset = self.add("Sub", x, self.add("ReduceMean", x, axes=[2, 3], keepdims=1))
+        spread = self.add("ReduceMean", self.add("Mul", offset, offset), axes=[2, 3], keepdims=1)
+        normal = self.add("Div", offset, self.add("Sqrt", self.add("Add", spread, self.constant(np.float32(1e-8)))))
+        weights = self.random(2 * channels, LATENT, fan=1, strength=strength)
+        styles = self.add("Gemm", "source", weights, self.random(2 * channels, fan=LATENT), transB=1)
+        gain, shift = (self._half(styles, part, channels) for part in (0, 1))
+        return self.add("Add", self.add("Mul", normal, gain), shift)
+
+    def _half(self, styles: str, part: int, channels: int) -> str:
+        ends = [self.constant(np.array([value], np.int64)) for value in (part * channels, (part + 1) * channels, 1)]
+        cut = self.add("Slice", styles, *ends)
+        return self.add("Reshape", cut, self.constant(np.array([1, channels, 1, 1], np.int64)))
+
+
 def known_twin(size: int = SIZE, latent: int = LATENT) -> Any:
     """A network of which one can say what it must give: see `known`."""
     gains = np.zeros((latent, 3), np.float32)

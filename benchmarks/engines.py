@@ -1,0 +1,158 @@
+"""What the builder's precisions bring on this processor, judged by its gate: the default models, and a swap network of inswapper's size."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import cv2
+import numpy as np
+import onnx
+
+from benchmarks import harness, stages
+from benchmarks.harness import Limit, Row
+from realtime.builder.candidate import Candidate
+from realtime.builder.gate import Verdict
+from realtime.builder.model import tried
+from realtime.builder.recipes import DEFAULT_MODELS, Network, Part, Recipe
+from realtime.builder.run import available
+from realtime.builder.workshop import Available, Workshop
+from realtime.commands.engines import scenes_from
+from realtime.models.catalog import MODELS
+from realtime.models.store import ModelStore
+from realtime.storage import model_store
+from tests.twins.inswapper import full_twin
+
+SUMMARY = "fp32, bf16 and int8 on this processor, with the builder's quality figures, and the per-frame path on OpenVINO and ONNX Runtime"
+TWIN = "inswapper_128 twin"
+BASE = ("onnxruntime", "fp32")
+CANDIDATES = (BASE, ("openvino", "fp32"), ("openvino", "fp16"), ("openvino", "int8"))
+LIMITS = {"amx_int8": "twin_amx", "avx512_vnni": "twin_vnni"}
+"""Instructions of the processor, best first -> the limit that goes with them. Others have none: 8-bit products are what they lack."""
+BLOCK, ROUNDS = 40, 4
+"""Frames in a row on one backend, and how often both have their turn."""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--width", type=float, default=1.0, metavar="X", help="scale the twin's channels, for a quick try [1]")
+    parts = (*DEFAULT_MODELS, "twin", "path")
+    parser.add_argument("--only", nargs="+", choices=parts, default=parts, metavar="PART", help=f"of {', '.join(parts)} [all]")
+
+
+def run(options: argparse.Namespace) -> int:
+    cv2.setNumThreads(1)
+    limits, rows = harness.budgets("engines"), []
+    with tempfile.TemporaryDirectory(prefix="realtime-engines-") as folder:
+        for network, candidates in measured(Path(folder), options):
+            rows += table(network, candidates, limits if options.width == 1 else {})
+    if "path" in options.only:
+        rows += path(limits)
+    settings = {"only": options.only, "threads": 1, "twin_width": options.width, "instructions": instructions(), "turns": (ROUNDS, BLOCK)}
+    return harness.finish("engines", rows, settings, options.json)
+
+
+def measured(folder: Path, options: argparse.Namespace) -> Iterator[tuple[str, list[Candidate]]]:
+    """Each network's candidates, built, judged on the bundled people and timed in turns, one thread."""
+    store = model_store()
+    store.ensure(DEFAULT_MODELS)
+    chosen = [each for each in networks(store) if each.name in options.only]
+    if not chosen and "twin" not in options.only:
+        return
+    with workshop(folder, store) as shop:
+        for index, network in enumerate([*chosen, *([twin(folder, options.width)] if "twin" in options.only else [])]):
+            shop.place = (index, len(options.only))
+            yield network.name, tried(shop, network, CANDIDATES)[1]
+
+
+@contextmanager
+def workshop(folder: Path, store: ModelStore) -> Iterator[Workshop]:
+    targets: dict[str, Available] = {}
+    for name in dict.fromkeys(target for target, _ in CANDIDATES):
+        targets |= available(name, folder)
+    shop = Workshop(folder, folder, targets, (), 1, True, lambda text, done, total: print(f"  {text}", flush=True))
+    shop.recogniser = store.path("sface")
+    scenes_from(store, None)(shop.scene_file)
+    yield shop
+
+
+def networks(store: ModelStore) -> list[Network]:
+    return [Network(name, (Part(store.path(name), MODELS[name].role),), MODELS[name].role) for name in DEFAULT_MODELS]
+
+
+def twin(folder: Path, width: float) -> Network:
+    """Written here: half a gigabyte of random weights, which nobody needs to keep."""
+    file = folder / "inswapper_128.onnx"
+    onnx.save(full_twin(width), file)
+    return Network(TWIN, (Part(file, "swapper"),), "swapper", Recipe())
+
+
+def table(network: str, candidates: Sequence[Candidate], limits: Mapping[str, Limit]) -> list[Row]:
+    """Milliseconds and verdict of each, and how much faster the best one that passed is than ONNX Runtime at fp32."""
+    rows = [row(network, each) for each in candidates]
+    base = candidates[CANDIDATES.index(BASE)]
+    good = [each for each in candidates if each.verdict is Verdict.PASSED]
+    if base not in good:
+        return rows
+    best = min(good, key=ms)
+    limit, note = bound(limits) if network == TWIN else (None, "")
+    said = f"{best.target} {best.precision}" + (f"; {note}" if note else "")
+    return [*rows, Row(network, "best that passed, times faster", ms(base) / ms(best), "x", limit, said)]
+
+
+def row(network: str, each: Candidate) -> Row:
+    precision = each.built["arithmetic"] if each.built else each.precision
+    metric = f"{each.target} {'fp32' if precision == 'f32' else precision}"
+    if each.judgement is None:
+        return Row(network, metric, float("nan"), "ms", note=f"not built: {each.error}")
+    figures = " ".join(f"{name} {value:.4g}" for name, value in each.judgement.figures.items())
+    verdict = "passed" if each.verdict is Verdict.PASSED else f"rejected: {each.judgement.reason}"
+    return Row(network, metric, ms(each), "ms", note=f"{verdict}; {figures}")
+
+
+def ms(each: Candidate) -> float:
+    taken = each.judgement.ms if each.judgement else None
+    return taken if taken is not None else float("nan")
+
+
+def bound(limits: Mapping[str, Limit]) -> tuple[Limit | None, str]:
+    """The limit for this processor, and what to say of it."""
+    has = instructions()
+    name = next((name for name in LIMITS if name in has), None)
+    if name is None:
+        return None, "no limit is set for a processor with neither AMX nor AVX-512 VNNI"
+    return limits.get(LIMITS[name]), f"limit for {name.upper().replace('_', ' ')}"
+
+
+def instructions() -> list[str]:
+    """Of those that limits go by, what the processor says it has. Empty where the system does not tell (only Linux does)."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return []
+    flags = next((set(line.split()) for line in lines if line.startswith("flags")), set())
+    return [name for name in LIMITS if name in flags]
+
+
+def path(limits: Mapping[str, Limit]) -> list[Row]:
+    """The per-frame path on both libraries and as it is by default, in turns, so that what else goes on befalls all: thread CPU time."""
+    with ExitStack() as cleanup:
+        paths = {name: stages.Bench(cleanup, name).frames("720p_258px") for name in ("auto", "openvino", "onnxruntime")}
+        taken: dict[str, dict[str, list[float]]] = {name: {"follow": [], "all": []} for name in paths}
+        for turn in range(ROUNDS + 1):
+            for name, frames in paths.items():
+                times = [next(frames) for _ in range(BLOCK)]
+                if turn:  # the first is for warming up
+                    for part, values in taken[name].items():
+                        values += [each[part] * 1e3 for each in times]
+    medians = {(name, part): float(np.median(values)) for name, parts in taken.items() for part, values in parts.items()}
+    told = {"follow": "follow (region, mesh network, smoothing)", "all": "follow + swap + paste"}
+    rows = [Row("path 1280x720", f"{told[part]}, {name}", value, "ms") for (name, part), value in medians.items()]
+    for part, words in {"follow": "following", "all": "all of it"}.items():
+        for name in ("openvino", "auto"):
+            limit = limits.get("path") if (name, part) == ("openvino", "all") else None
+            ratio = medians["onnxruntime", part] / medians[name, part]
+            rows.append(Row("path 1280x720", f"{words}, {name} times faster than onnxruntime", ratio, "x", limit))
+    return rows
