@@ -194,6 +194,8 @@ class App:
             source = open_input(settings.input, settings.size, settings.fps, mirror=settings.mirror, rotate=settings.rotate)
             sinks = [open_output(text, seal=self._sealer) for text in settings.outputs]
             models = self._models(cleanup)
+            if (enlarger := models.finishing.enlarger) is not None:
+                source.enlarge_by(enlarger.factor, enlarger.enlarge)
             identities = fit_sources(settings, models, self._notify)
             frame_log = cleanup.enter_context(FrameLog(settings.frame_log)) if settings.frame_log else None
             pipeline = self._pipeline(models, identities, source, sinks, frame_log)

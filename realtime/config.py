@@ -15,7 +15,7 @@ from typing import Any
 
 from realtime.errors import UsageError
 from realtime.models.choose import model_choice
-from realtime.models.finishes.choice import COLOURS, MASKS, REGIONS, names, parse_enhancer, parse_padding
+from realtime.models.finishes.choice import COLOURS, MASKS, REGIONS, names, parse_enhancer, parse_enlarger, parse_padding
 from realtime.models.swappers.choice import holds_person, parse_layers, parse_swapper
 
 PROFILES = ("fast", "quality", "light")
@@ -79,6 +79,8 @@ class Settings:
     """0..1: how much of the enhanced face is shown."""
     fidelity: float = 0.7
     """0..1: how true CodeFormer stays to what it is given."""
+    enlarge: str = "off"
+    """A network that enlarges the frames of files, or "off"."""
     on_lost: str = "hide"
     min_face: float = 40.0
     """Pixels: a face less wide than this is treated as absent."""
@@ -320,6 +322,8 @@ OPTIONS: tuple[Option, ...] = (
            "a number from 0 to 1", _number(0, 1)),
     Option("fidelity", "fidelity", _SWAP, "N", "how true CodeFormer stays to what it is given, 0 to 1",
            "a number from 0 to 1", _number(0, 1)),
+    Option("enlarge", "enlarge", _SWAP, "NAME", "enlarge pictures and videos: real_esrgan_x2, real_esrgan_x4 or off",
+           "a network that enlarges frames, or off", parse_enlarger),
     Option("on-lost", "on_lost", _SWAP, "WHAT", "when the face is not found: hide it, freeze, or pass it unswapped",
            _one_of(ON_LOST), _choice(*ON_LOST), ON_LOST),
     Option("min-face", "min_face", _SWAP, "PX", "smallest face to swap, in pixels",

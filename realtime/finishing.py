@@ -21,6 +21,7 @@ from realtime.profiles import PROFILES
 
 # The code of masks, colours and enhancers is loaded by those who use it: it would cost every start a twentieth of a second.
 if TYPE_CHECKING:
+    from realtime.models.enhancers.frame import FrameEnlarger
     from realtime.models.masks.base import FaceMask
 
 _LARGE = 10_000_000
@@ -36,10 +37,11 @@ class Wishes:
     masks: tuple[str, ...]
     colours: tuple[str, ...]
     enhancer: str
+    enlarger: str = OFF
 
     def models(self, has: Has) -> tuple[str, ...]:
         """Names of the catalogue's models that they need."""
-        return (*_models_of(self.masks, has), *((self.enhancer,) if self.enhancer in MODELS else ()))
+        return (*_models_of(self.masks, has), *(name for name in (self.enhancer, self.enlarger) if name in MODELS))
 
 
 @dataclass(slots=True)
@@ -51,6 +53,7 @@ class Finishing:
     steps: list[Finish] = field(default_factory=list)
     """All, as steps of a swap network."""
     enhancer: Finish | None = None
+    enlarger: FrameEnlarger | None = None
     gates: list[Gate] = field(default_factory=list)
     roles: dict[str, dict[str, str]] = field(default_factory=dict)
 
@@ -68,7 +71,10 @@ class Finishing:
 
     def opened(self, *, live: bool, fps: float) -> list[str]:
         """The input is known now: what of it all is too slow for it is turned off. Sentences about that."""
-        return [said for gate in self.gates if (said := gate.decide(live=live, fps=fps))]
+        said = [gate.decide(live=live, fps=fps) for gate in self.gates]
+        if self.enlarger is not None and live:
+            said.append(f"--enlarge {self.enlarger.name} is not for cameras: off, for pictures and videos only")
+        return [sentence for sentence in said if sentence]
 
 
 def wishes(settings: Settings, has: Has) -> Wishes:
@@ -77,7 +83,7 @@ def wishes(settings: Settings, has: Has) -> Wishes:
     masks = settings.masks if settings.masks is not None else _there(profile.masks, has)
     colours = settings.colours if settings.colours is not None else profile.colours
     enhancer = settings.enhance or next((name for name in profile.enhancers if name not in MODELS or has(name)), OFF)
-    return Wishes(masks, colours, enhancer)
+    return Wishes(masks, colours, enhancer, settings.enlarge)
 
 
 def _there(masks: tuple[str, ...], has: Has) -> tuple[str, ...]:
@@ -107,6 +113,10 @@ def open_finishing(wished: Wishes, settings: Settings, opener: Opener, *, crops:
         _add_masks(found, wished.masks, settings, opener, open_, crops=crops)
     _add_colours(found, wished, settings, opener, crops=crops)
     _add_enhancer(found, wished, settings, opener, open_)
+    if wished.enlarger != OFF:
+        from realtime.models.enhancers.frame import FrameEnlarger
+
+        found.enlarger = FrameEnlarger(open_(wished.enlarger), wished.enlarger)
     return found
 
 

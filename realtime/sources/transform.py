@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+from collections.abc import Callable
 
 import cv2
 import numpy as np
@@ -19,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 class Transformed(Managed):
-    """Another source's frames, first turned clockwise by `rotate` degrees, then scaled to lie inside `size`, then mirrored.
+    """Another source's frames, first turned clockwise by `rotate` degrees, then scaled to lie inside `size`, then mirrored, then enlarged.
 
     `size` = (width, height) in the output's direction, None to keep the source's. An odd last column or row is dropped: the output
     formats halve both. A frame that needs none of this passes untouched; otherwise it gets an array of its own.
@@ -36,6 +37,8 @@ class Transformed(Managed):
         self._wanted = size
         self._size = size or (0, 0)
         self._turned, self._fitted, self._flipped = ImagePool(), ImagePool(), ImagePool()
+        self._factor, self._enlarged = 1, ImagePool()
+        self._enlarge: Callable[[Image, Image], object] = np.copyto
 
     @property
     def source(self) -> Source:
@@ -50,13 +53,19 @@ class Transformed(Managed):
         """From the next frame on; may be called from any thread."""
         self._mirror = mirror
 
+    def enlarge_by(self, factor: int, enlarge: Callable[[Image, Image], object]) -> None:
+        """From the next `open` on, each frame of a file is last enlarged by `enlarge(image, out)`; live sources are left as they are."""
+        self._factor, self._enlarge = factor, enlarge
+
     def open(self) -> SourceInfo:
         info = self._source.open()
         width, height = (info.height, info.width) if self._rotate in (90, 270) else (info.width, info.height)
         self._size = self._wanted or even(width, height)
         if self._wanted is None and self._size != (width, height):
             log.debug("%s: %dx%d loses its last column or row, which video cannot have: %dx%d", info.name, width, height, *self._size)
-        return dataclasses.replace(info, width=self._size[0], height=self._size[1])
+        if info.live:
+            self._factor = 1
+        return dataclasses.replace(info, width=self._size[0] * self._factor, height=self._size[1] * self._factor)
 
     def read(self, timeout: float) -> Frame | None:
         frame = self._source.read(timeout)
@@ -70,7 +79,13 @@ class Transformed(Managed):
 
     def _apply(self, image: Image) -> Image:
         image = self._resized(self._upright(image))
-        return cv2.flip(image, 1, dst=self._flipped.take(*image.shape[:2])) if self._mirror else image
+        if self._mirror:
+            image = cv2.flip(image, 1, dst=self._flipped.take(*image.shape[:2]))
+        if self._factor == 1:
+            return image
+        out = self._enlarged.take(image.shape[0] * self._factor, image.shape[1] * self._factor)
+        self._enlarge(image, out)
+        return out
 
     def _upright(self, image: Image) -> Image:
         if self._rotate == 0:

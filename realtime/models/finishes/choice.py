@@ -41,7 +41,7 @@ def parse_enhancer(value: Any) -> str:
     """`off`, `sharpen`, a network of the catalogue or the path of a file that is there. Raises ValueError, UsageError."""
     if not isinstance(value, str) or not value.strip():
         raise ValueError
-    known = (OFF, SHARPEN, *_enhancers())
+    known = (OFF, SHARPEN, *_enhancers("ffhq_512", "arcface_128"))
     name = SHORT.get(value, value)
     if name in known:
         return name
@@ -50,6 +50,16 @@ def parse_enhancer(value: Any) -> str:
         raise UsageError(f"there is no enhancer '{value}'{_hint(value, (*known, *SHORT))}")
     if not path.is_file():
         raise UsageError(f"the enhancer {value} does not exist: check the name (the current folder is {Path.cwd()})")
+    return value
+
+
+def parse_enlarger(value: Any) -> str:
+    """`off`, or a network of the catalogue that enlarges frames. Raises ValueError, UsageError."""
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError
+    known = (OFF, *_enhancers("frame"))
+    if value not in known:
+        raise UsageError(f"there is no '{value}' that enlarges frames{_hint(value, known)}")
     return value
 
 
@@ -63,10 +73,10 @@ def parse_padding(value: Any) -> tuple[float, float, float, float]:
     return top, right, bottom, left
 
 
-def _enhancers() -> tuple[str, ...]:
+def _enhancers(*contracts: str) -> tuple[str, ...]:
     from realtime.models.catalog import MODELS
 
-    return tuple(row.name for row in MODELS.values() if row.role == "enhancer" and row.contract != "frame")
+    return tuple(row.name for row in MODELS.values() if row.role == "enhancer" and row.contract in contracts)
 
 
 def _hint(name: str, known: Sequence[str]) -> str:

@@ -37,6 +37,8 @@ def _frame(factor: int, sha256: str, size: int) -> Model:
         sha256=sha256,
         bytes=size,
         address=f"{_EXPORTS}/real_esrgan_x{factor}.onnx",
+        converter="onnx",
+        input_size=256,  # its sides are open, and tiles have one size
         contract="frame",
         found="address and SHA-256: public programs that pin SceneWorks/real-esrgan-onnx",
         verified=False,
