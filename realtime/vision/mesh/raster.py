@@ -78,8 +78,7 @@ def draw_grid(
         _draw(local, triangles[t], t + 1, grid)
     _soft_cover(grid)
     _drop(grid.ids, usable)
-    for _ in range(fill):
-        _fill(grid.ids)
+    _fill(grid.ids, fill)
     _evaluate(grid, planes)
     _fade_jumps(grid, np.float32(limit))
 
@@ -168,19 +167,38 @@ def _drop(ids: Array, usable: Array) -> None:
 
 
 @kernel
-def _fill(ids: Array) -> None:
-    """Give empty nodes a neighbour's triangle, whose planes then reach beyond its edges."""
+def _fill(ids: Array, rings: int) -> None:
+    """Give empty nodes a neighbour's triangle, whose planes then reach beyond its edges; `rings` times."""
     rows, columns = ids.shape
-    before = np.empty((rows, columns), np.int32)
+    empty, found = np.empty((ids.size, 2), np.int32), np.empty(ids.size, np.int32)
+    count = 0
     for y in range(rows):
         for x in range(columns):
-            before[y, x] = ids[y, x]
-    for y in range(rows):
-        for x in range(columns):
-            if before[y, x] == 0:
-                for i in range(max(y - 1, 0), min(y + 2, rows)):
-                    for j in range(max(x - 1, 0), min(x + 2, columns)):
-                        ids[y, x] = max(ids[y, x], before[i, j])
+            if ids[y, x] == 0:
+                empty[count, 0], empty[count, 1] = y, x
+                count += 1
+    for _ in range(rings):
+        for n in range(count):
+            found[n] = _highest(ids, empty[n, 0], empty[n, 1])
+        left = 0
+        for n in range(count):
+            y, x = empty[n, 0], empty[n, 1]
+            ids[y, x] = found[n]
+            if found[n] == 0:
+                empty[left, 0], empty[left, 1] = y, x
+                left += 1
+        count = left
+
+
+@kernel
+def _highest(ids: Array, y: int, x: int) -> Any:
+    """The largest label around a node."""
+    rows, columns = ids.shape
+    best = np.int32(0)
+    for i in range(max(y - 1, 0), min(y + 2, rows)):
+        for j in range(max(x - 1, 0), min(x + 2, columns)):
+            best = max(best, ids[i, j])
+    return best
 
 
 @kernel
@@ -188,12 +206,14 @@ def _evaluate(grid: Grid, planes: Array) -> None:
     rows, columns = grid.ids.shape
     for y in range(rows):
         for x in range(columns):
-            plane = planes[grid.ids[y, x]]
-            for c in range(CHANNELS):
-                if grid.ids[y, x] == 0:
+            label = grid.ids[y, x]
+            across, down = np.float32(x), np.float32(y)
+            if label == 0:
+                for c in range(CHANNELS):
                     grid.nodes[y, x, c] = np.float32(0.0)
-                    continue
-                grid.nodes[y, x, c] = plane[c] * np.float32(x) + plane[CHANNELS + c] * np.float32(y) + plane[2 * CHANNELS + c]
+                continue
+            for c in range(CHANNELS):
+                grid.nodes[y, x, c] = planes[label, c] * across + planes[label, CHANNELS + c] * down + planes[label, 2 * CHANNELS + c]
             grid.nodes[y, x, CHANNELS - 1] *= grid.cover[y, x]
 
 

@@ -19,6 +19,8 @@ MIDDLE_SHARE = np.float32(0.4)
 """How much of the target's mid-frequency shading (cheeks, eye sockets) is taken over."""
 CAMERA_PACE = np.float32(0.1)
 """Share of a new frame in the running estimates of the camera's blur and contrast: hands and blinks must not show in them."""
+BLUR_EVERY = 4
+"""Frames from one measurement of the blur to the next: it looks at more pixels than all the rest, for what hardly changes."""
 NATURAL_BLUR = np.float32(0.005)
 """Edges of brows and lips are this soft, as a share of the face's height, in the sharpest pictures of many people."""
 SAMPLING = np.float32(0.5)
@@ -79,7 +81,7 @@ class History(NamedTuple):
     points: Array
     """(V, 3) last landmarks."""
     blur: Array
-    """(1,) blur of the face's edges in pixels, smoothed."""
+    """(2,) blur of the face's edges in pixels, smoothed, and as it was measured last."""
     contrast: Array
     """(1,) the target's contrast as a share of the source's, smoothed."""
 
@@ -114,7 +116,7 @@ def new_history(count: int) -> History:
         np.zeros(count, single),
         np.zeros((count, 3), single),
         np.zeros((count, 3), single),
-        np.zeros(1, single),
+        np.zeros(2, single),
         np.ones(1, single),
     )
 
@@ -158,8 +160,9 @@ def shade(image: Array, points: Array, mesh: Mesh, source: Source, history: Hist
 def _softness(image: Array, points: Array, source: Source, history: History, first: bool) -> Any:
     """Blur still missing when the source's own, scaled to this face, has been taken off the frame's."""
     height = _range(points, 1)
-    blur = edge_blur(image, points, height)
-    history.blur[0] += (np.float32(1.0) if first else CAMERA_PACE) * (blur - history.blur[0])
+    if int(history.age[0]) % BLUR_EVERY == 0:
+        history.blur[1] = edge_blur(image, points, height)
+    history.blur[0] += (np.float32(1.0) if first else CAMERA_PACE) * (history.blur[1] - history.blur[0])
     own = max(source.blur[0], NATURAL_BLUR) * height
     return np.sqrt(max(history.blur[0] * history.blur[0] - own * own - SAMPLING * SAMPLING, np.float32(0.0)))
 
