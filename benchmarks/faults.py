@@ -284,6 +284,11 @@ class Director:
         elif self._ended:
             self._maybe_recovered(self._now, now)
 
+    def stop(self) -> None:
+        """End what is going on: a thread that hangs in a fault is let go."""
+        if self._now is not None and not self._ended:
+            self._now.end()
+
     def _maybe_begin(self, now: float) -> None:
         if now - self._at < self.quiet * (1 + 0.3 * self._rng.random()):
             return

@@ -20,11 +20,13 @@ from benchmarks.harness import Row
 from realtime import app
 from realtime.config import Settings
 from realtime.finders import MESH, SFACE, needed
+from realtime.models.base import Identity
 from realtime.models.detectors.yunet import YuNet
 from realtime.models.landmarks.mesh import MeshLandmarker
 from realtime.models.recognisers.sface import SFace
 from realtime.models.swappers.mesh import MeshSwapper
 from realtime.networks import open_networks
+from realtime.photos import load_source
 from realtime.pipeline.controls import Controls
 from realtime.pipeline.infer import Infer
 from realtime.pipeline.pipeline import Limits, Pipeline
@@ -36,6 +38,7 @@ from realtime.sources.cameras import CameraEntry
 from realtime.sources.synthetic import bundled_person
 from realtime.storage import engines_folder, model_store
 from realtime.tracking import Tracker
+from realtime.types import Frame
 
 SUMMARY = "the pipeline under a schedule of faults: recovery, lost frames, memory, leaks, ends by signal, full disk"
 FPS = 30.0
@@ -108,8 +111,9 @@ class Soak:
         detector, mesh, sface = (Network(opened[name], self._faults) for name in (profile.detector, MESH, SFACE))
         swapper, landmarker = MeshSwapper(), MeshLandmarker(mesh)
         swapper.warm_up()
-        models = app.Models(YuNet(detector), YuNet(detector, thorough=True), landmarker, landmarker, SFace(sface), swapper, {})
-        identities = app.fit_sources(settings, models, print)
+        photos, _ = load_source((app.demo_source(),), YuNet(detector, thorough=True), landmarker)
+        tracker = Tracker(YuNet(detector), landmarker, SFace(sface), app.tracking(settings))
+        self._warm_up(tracker, swapper, swapper.fit(photos))
         controls = Controls()
         entry = CameraEntry(0, "breaking camera", "", cv2.CAP_ANY)
         present: Callable[[], list[CameraEntry]] = lambda: [] if self._device.fault == "unplugged" else [entry]  # noqa: E731
@@ -117,13 +121,20 @@ class Soak:
         sinks: list[Sink] = [self._outlet, NullSink()]
         return Pipeline(
             Clock(camera, self._faults),
-            Infer(Tracker(models.detector, landmarker, models.recogniser, app.tracking(settings)), swapper, identities, controls),
+            Infer(tracker, swapper, [swapper.fit(photos)], controls),
             lambda width, height: app.finisher(settings, width, height, sinks),
             sinks,
             controls=controls,
             on_tick=self._tick,
             limits=Limits(seconds=self._seconds),
         )
+
+    def _warm_up(self, tracker: Tracker, swapper: MeshSwapper, identity: Identity) -> None:
+        """Compile every kernel of the frame path: what is measured is not a first start."""
+        infer = Infer(tracker, swapper, [identity], Controls())
+        for seq in range(3):
+            infer(Frame(seq, seq / FPS, self._device.sway.picture(seq)))
+        tracker.reset()
 
     def _tick(self) -> None:
         self._director.tick()
@@ -132,6 +143,7 @@ class Soak:
     def rows(self, limits: dict[str, harness.Limit]) -> list[Row]:
         threads, files = set(threading.enumerate()), _open_files()
         self._pipeline.run()
+        self._director.stop()
         time.sleep(0.5)  # threads that were left behind in a call may still be on their way out
         leaked = [thread.name for thread in threading.enumerate() if thread not in threads]
         director, tallies = self._director, self._director.tallies
