@@ -43,7 +43,7 @@ def main() -> int:
     options = asked.parse_args()
     if options.check:
         return child(options.check, options.work)
-    lacking = [name for name in ("numpy", "onnx", "onnxruntime", "cv2", "rich") if not _importable(name)]
+    lacking = [name for name in ("numpy", "numba", "onnx", "onnxruntime", "cv2", "rich", "platformdirs") if not _importable(name)]
     if lacking:
         print(f"gpu_check needs {', '.join(lacking)}: run `pip install .` in {ROOT} first.")
         return 2

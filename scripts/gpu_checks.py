@@ -34,37 +34,40 @@ def check_layer(which: str) -> Callable[[Path], Rows]:
     """Copies there and back, their speed, and a graph of them."""
 
     def run(work: Path) -> Rows:
-        import numpy as np
-
         from realtime.backends import cuda, pycuda
 
         device = cuda.CudaDevice(cuda.load()) if which == "cuda-bindings" else pycuda.PyCudaDevice(pycuda.load())
         try:
-            for label, (height, width) in SIZES.items():
-                size = height * width * 3
-                stream, memory, there, back = device.stream(), device.allocate(size, "a frame"), device.pinned(size), device.pinned(size)
-                there[:] = np.random.default_rng(0).integers(0, 256, size, np.uint8)
-
-                def copies(memory=memory, there=there, back=back, stream=stream) -> None:  # type: ignore[no-untyped-def]
-                    device.upload(memory, there, stream)
-                    device.download(back, memory, stream)
-
-                copies()
-                device.synchronise(stream)
-                yield Row(which, f"{label} there and back", ok=bool((there == back).all()))
-                upload = timed(lambda m=memory, t=there, s=stream: (device.upload(m, t, s), device.synchronise(s)))
-                yield Row(which, f"{label} upload", upload, "ms")
-                if device.graphs:
-                    back.fill(0)
-                    graph = device.capture(stream, copies)
-                    untouched = not back.any()
-                    device.launch(graph, stream)
-                    device.synchronise(stream)
-                    yield Row(which, f"{label} as a graph", ok=untouched and bool((there == back).all()))
+            with device:
+                for label, (height, width) in SIZES.items():
+                    yield from _copies(which, device, label, height * width * 3)
         finally:
             device.close()
 
     return run
+
+
+def _copies(check: str, device: Any, label: str, size: int) -> Rows:
+    import numpy as np
+
+    stream, memory, there, back = device.stream(), device.allocate(size, "a frame"), device.pinned(size), device.pinned(size)
+    there[:] = np.random.default_rng(0).integers(0, 256, size, np.uint8)
+
+    def copies() -> None:
+        device.upload(memory, there, stream)
+        device.download(back, memory, stream)
+
+    copies()
+    device.synchronise(stream)
+    yield Row(check, f"{label} there and back", ok=bool((there == back).all()))
+    yield Row(check, f"{label} upload", timed(lambda: (device.upload(memory, there, stream), device.synchronise(stream))), "ms")
+    if device.graphs:
+        back.fill(0)
+        graph = device.capture(stream, copies)
+        untouched = not back.any()
+        device.launch(graph, stream)
+        device.synchronise(stream)
+        yield Row(check, f"{label} as a graph", ok=untouched and bool((there == back).all()))
 
 
 def check_network(library: str, name: str) -> Callable[[Path], Rows]:

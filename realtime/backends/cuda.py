@@ -9,8 +9,8 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from contextlib import suppress
-from types import MappingProxyType
-from typing import Any
+from types import MappingProxyType, TracebackType
+from typing import Any, Self
 
 import numpy as np
 
@@ -84,10 +84,13 @@ class CudaDevice:
         self._device = self._call("opening the GPU", driver.cuDeviceGet(ordinal))
         self.name = self._call("opening the GPU", driver.cuDeviceGetName(128, self._device)).decode("utf-8", "replace").strip("\0")
         self._context = self._call("opening the GPU", driver.cuDevicePrimaryCtxRetain(self._device))
-        self.use()
 
-    def use(self) -> None:
+    def __enter__(self) -> Self:
         self._call("taking the GPU", self._cuda.cuCtxSetCurrent(self._context))
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """It may stay the thread's: taking another replaces it."""
 
     # -- streams and events ----------------------------------------------------------------------------------
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from types import TracebackType
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -51,7 +52,10 @@ class Budget:
 
 
 class Device(Protocol):
-    """One GPU as one session sees it: whatever is made here is freed by `close`, once. Its calls raise BackendError with CUDA's name."""
+    """One GPU as one session sees it: whatever is made here is freed by `close`, once. Its calls raise BackendError with CUDA's name.
+
+    `with device:` makes the GPU the calling thread's; everything but `close` is called inside, in any thread, by one at a time.
+    """
 
     @property
     def name(self) -> str: ...
@@ -59,8 +63,9 @@ class Device(Protocol):
     def graphs(self) -> bool:
         """Whether `capture` works."""
 
-    def use(self) -> None:
-        """Make the GPU the calling thread's; before anything else in a thread, cheap when it is so already."""
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None: ...
 
     def stream(self) -> Stream: ...
     def raw(self, stream: Stream) -> int:

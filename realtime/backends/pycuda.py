@@ -6,7 +6,8 @@ Everything is launched call by call, so a frame costs some tens of launches more
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from types import TracebackType
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
@@ -56,15 +57,14 @@ class PyCudaDevice:
         self.name = str(self._call(device.name))
         self._context: Any = self._call(device.retain_primary_context)
         self._streams: list[Any] = []
-        self.use()
 
-    def use(self) -> None:
-        """PyCUDA keeps a stack of contexts for each thread: pushed once, it stays on top."""
-        if self._current() != self._context:
-            self._call(self._context.push)
+    def __enter__(self) -> Self:
+        """PyCUDA keeps a stack of contexts for each thread, and ends the program when one is not empty at the end of its thread."""
+        self._call(self._context.push)
+        return self
 
-    def _current(self) -> Any:
-        return self._cuda.Context.get_current()
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._cuda.Context.pop()
 
     def stream(self) -> Stream:
         stream = self._call(self._cuda.Stream)
@@ -132,15 +132,13 @@ class PyCudaDevice:
     def close(self) -> None:
         if self._context is None:
             return
-        self.use()
-        for memory in list(self._memories.values()):
-            self.free(memory)
-        self._budget.give(self._charged)
-        self._locked.clear()
-        self._streams.clear()
-        self._cuda.Context.pop()
-        self._context.detach()
-        self._context = None
+        with self:
+            for memory in list(self._memories.values()):
+                self.free(memory)
+            self._budget.give(self._charged)
+            self._locked.clear()
+            self._streams.clear()
+        self._context = None  # PyCUDA releases it with its last reference
 
     def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         try:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -32,8 +32,7 @@ class TensorRtSession(BoundSession):
     def __init__(
         self, path: Path, backend: str, device: Device, *, label: str = "", graphs: GraphUse = "auto", cache: Path | None = None
     ) -> None:
-        with ExitStack() as undo:
-            undo.callback(device.close)
+        with _opening(device) as undo:
             trt = engine.load(backend)
             self._device = device
             self._execution = Execution(trt, path, device, graphs=graphs, cache=cache and cache / f"{path.name}.cache")
@@ -46,12 +45,11 @@ class TensorRtSession(BoundSession):
             super().__init__(f"{backend} {device.name} {label}".strip(), specs, self._taken.arrays, self._given.arrays)
             ours = self._execution.prepare(self._stream, {**self._taken.addresses, **self._given.addresses}, opened)
             self._replay = Replay(device, self._stream, graphs=ours)
-            undo.pop_all()
 
     def _infer(self) -> None:
-        self._device.use()
-        self._replay.run((), self._work)
-        self._device.synchronise(self._stream)
+        with self._device:
+            self._replay.run((), self._work)
+            self._device.synchronise(self._stream)
 
     def _work(self) -> None:
         self._device.upload(self._taken.memory, self._taken.host, self._stream)
@@ -61,9 +59,7 @@ class TensorRtSession(BoundSession):
     def close(self) -> None:
         if not self._closed:
             super().close()
-            self._device.use()
-            self._execution.close()
-            self._device.close()
+            _close(self._execution, self._device)
 
 
 @dataclass(slots=True)
@@ -90,8 +86,7 @@ class TensorRtFrames:
     def __init__(
         self, path: Path, backend: str, device: Device, *, label: str = "", graphs: GraphUse = "auto", cache: Path | None = None
     ) -> None:
-        with ExitStack() as undo:
-            undo.callback(device.close)
+        with _opening(device) as undo:
             trt = engine.load(backend)
             self._device = device
             self._execution = Execution(trt, path, device, graphs=graphs, cache=cache and cache / f"{path.name}.cache")
@@ -115,7 +110,6 @@ class TensorRtFrames:
             self.uploads = 0
             """Of frames, so far."""
             self._closed = False
-            undo.pop_all()
 
     @property
     def inputs(self) -> Mapping[str, Array]:
@@ -131,29 +125,31 @@ class TensorRtFrames:
         return self._replay.captures
 
     def run(self, frame: Array) -> Mapping[str, Array]:
-        self._begin(frame)
-        place = self._bring(frame)
+        self._check(frame)
+        with self._device:
+            if frame.shape != self._shape:
+                self._resize(frame.shape)
+            self._launch(self._bring(frame))
+            following = self._upcoming()
+            if following is not None and following.shape == self._shape:  # another size would take the present frame's buffers away
+                self._bring(following)
+            self._device.synchronise(self._stream)
+        return self._views[1]
+
+    def _launch(self, place: _Place) -> None:
         self._now = place.number
         self._device.wait(self._stream, place.uploaded)
         self._replay.run(place.number, lambda: self._work(place))
         self._device.record(place.used, self._stream)
-        following = self._upcoming()
-        if following is not None and following.shape == self._shape:  # another size would take the present frame's buffers away
-            self._bring(following)
-        self._device.synchronise(self._stream)
-        return self._views[1]
 
     def watch(self, upcoming: Callable[[], Array | None]) -> None:
         self._upcoming = upcoming
 
-    def _begin(self, frame: Array) -> None:
+    def _check(self, frame: Array) -> None:
         if self._closed:
             raise BackendError(f"This {self.backend} session was closed: open the model again.")
         if frame.ndim != 3 or frame.shape[2] != 3 or frame.dtype != np.uint8:
             raise BackendError(f"Expected {FRAME} (h, w, 3) uint8, got {frame.shape} {frame.dtype}.")
-        self._device.use()
-        if frame.shape != self._shape:
-            self._resize(frame.shape)
 
     def _bring(self, frame: Array) -> _Place:
         """The place where the frame is, or is on its way to."""
@@ -199,9 +195,7 @@ class TensorRtFrames:
     def close(self) -> None:
         if not self._closed:
             self._closed = True
-            self._device.use()
-            self._execution.close()
-            self._device.close()
+            _close(self._execution, self._device)
 
     def __enter__(self) -> Self:
         return self
@@ -209,3 +203,19 @@ class TensorRtFrames:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
+
+@contextmanager
+def _opening(device: Device) -> Iterator[ExitStack]:
+    """The GPU is the thread's inside; when something fails there, what the stack holds is undone and the device closed."""
+    with ExitStack() as undo:
+        undo.callback(device.close)
+        with device, ExitStack() as inner:
+            yield inner
+            inner.pop_all()
+        undo.pop_all()
+
+
+def _close(execution: Execution, device: Device) -> None:
+    with device:
+        execution.close()
+    device.close()

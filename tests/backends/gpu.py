@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
+from threading import get_ident
 from types import SimpleNamespace
 from typing import Any
 
@@ -41,6 +42,8 @@ class FakeDriver:
         self.fail: dict[str, Result] = {}
         self.alive: dict[tuple[str, int], Any] = {}
         self.contexts = 0
+        self.current: dict[int, str] = {}
+        """Thread -> the context that is its own."""
         self._next = 100
         self._queues: dict[int, list[Operation]] = {}
         self._capturing: dict[int, list[Operation]] = {}
@@ -53,6 +56,7 @@ class FakeDriver:
         return [name for name, _ in self.calls]
 
     def _note(self, name: str, value: Any = None) -> Result:
+        assert get_ident() in self.current or name.startswith(("cuInit", "cuDevice")), f"{name} in a thread that has not taken the GPU"
         self.calls.append((name, value))
         return self.fail.get(name, OK)
 
@@ -94,6 +98,7 @@ class FakeDriver:
         return (self._note("cuDevicePrimaryCtxRelease", device),)
 
     def cuCtxSetCurrent(self, context: str) -> tuple[Result]:  # noqa: N802
+        self.current[get_ident()] = context
         return (self.fail.get("cuCtxSetCurrent", OK),)
 
     # -- streams and events ----------------------------------------------------------------------------------

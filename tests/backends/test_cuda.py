@@ -32,7 +32,7 @@ def driver() -> FakeDriver:
 
 
 def test_a_copy_there_and_back(driver: FakeDriver) -> None:
-    device = CudaDevice(driver)
+    device = CudaDevice(driver).__enter__()
     stream, memory = device.stream(), device.allocate(8, "numbers")
     there, back = device.pinned(8), device.pinned(8)
     there[:] = range(8)
@@ -45,7 +45,7 @@ def test_a_copy_there_and_back(driver: FakeDriver) -> None:
 
 
 def test_everything_is_freed_once_and_the_context_last(driver: FakeDriver) -> None:
-    device = CudaDevice(driver)
+    device = CudaDevice(driver).__enter__()
     stream = device.stream()
     device.event()
     freed, kept = device.allocate(10, "a"), device.allocate(20, "b")
@@ -63,7 +63,7 @@ def test_everything_is_freed_once_and_the_context_last(driver: FakeDriver) -> No
 
 
 def test_a_gpu_that_failed_is_closed_all_the_same(driver: FakeDriver) -> None:
-    device = CudaDevice(driver)
+    device = CudaDevice(driver).__enter__()
     device.stream()
     device.allocate(10, "a")
     driver.fail = {"cuMemFree": Result.CUDA_ERROR_LAUNCH_FAILED, "cuStreamDestroy": Result.CUDA_ERROR_LAUNCH_FAILED}
@@ -87,7 +87,7 @@ def test_a_gpu_that_failed_is_closed_all_the_same(driver: FakeDriver) -> None:
 def test_errors_bear_their_cuda_name_and_what_to_do(
     driver: FakeDriver, call: Callable[[CudaDevice], object], fails: str, sentence: str
 ) -> None:
-    device = CudaDevice(driver)
+    device = CudaDevice(driver).__enter__()
     driver.fail = {fails: Result.CUDA_ERROR_OUT_OF_MEMORY}
     with pytest.raises(BackendError, match=rf"CUDA_ERROR_OUT_OF_MEMORY while {sentence.replace('ALLOC.*', 'allocating')}"):
         call(device)
@@ -97,7 +97,7 @@ def test_errors_bear_their_cuda_name_and_what_to_do(
 
 
 def test_an_error_that_nobody_knows_says_what_is_tried_first(driver: FakeDriver) -> None:
-    device = CudaDevice(driver)
+    device = CudaDevice(driver).__enter__()
     driver.fail = {"cuStreamSynchronize": Result.CUDA_ERROR_LAUNCH_FAILED}
     with pytest.raises(BackendError, match=r"CUDA_ERROR_LAUNCH_FAILED while running a network on Fake GPU 0: start the program again"):
         device.synchronise(device.stream())
@@ -111,7 +111,7 @@ def test_a_gpu_that_is_not_there(here: int, ordinal: int, words: str) -> None:
 
 def test_a_budget_is_shared_and_given_back(driver: FakeDriver) -> None:
     budget = Budget(1_000_000)
-    one, two = CudaDevice(driver, budget=budget), CudaDevice(driver, budget=budget)
+    one, two = (CudaDevice(driver, budget=budget).__enter__() for _ in range(2))
     memory = one.allocate(600_000, "a")
     two.charge(200_000, "weights")
     with pytest.raises(BackendError, match=r"b needs 0 MB of GPU memory and 0 of 1 MB are left: raise --gpu-memory-fraction"):
@@ -129,7 +129,7 @@ def test_a_budget_is_shared_and_given_back(driver: FakeDriver) -> None:
 
 class TestReplay:
     def test_plain_first_captured_next_then_launched(self, driver: FakeDriver) -> None:
-        device = CudaDevice(driver)
+        device = CudaDevice(driver).__enter__()
         stream, memory, host = device.stream(), device.allocate(4, "a"), device.pinned(4)
         back = device.pinned(4)
         replay = Replay(device, stream, graphs=True)
@@ -154,7 +154,7 @@ class TestReplay:
         assert driver.count("cuGraphExecDestroy") == 1
 
     def test_each_key_has_a_graph_of_its_own(self, driver: FakeDriver) -> None:
-        device = CudaDevice(driver)
+        device = CudaDevice(driver).__enter__()
         replay, done = Replay(device, device.stream(), graphs=True), []
         for key in ("a", "b", "a", "b", "a", "b"):
             replay.run(key, lambda key=key: done.append(key))  # type: ignore[misc]
@@ -162,14 +162,14 @@ class TestReplay:
         assert replay.captures == 2
 
     def test_without_graphs_everything_is_put_in_call_by_call(self, driver: FakeDriver) -> None:
-        device = CudaDevice(driver)
+        device = CudaDevice(driver).__enter__()
         replay, done = Replay(device, device.stream(), graphs=False), []
         for _ in range(3):
             replay.run("key", lambda: done.append(1))
         assert len(done) == 3 and driver.count("cuGraphLaunch") == 0
 
     def test_a_capture_that_fails_ends_the_capture(self, driver: FakeDriver) -> None:
-        device = CudaDevice(driver)
+        device = CudaDevice(driver).__enter__()
         stream = device.stream()
 
         def broken() -> None:
@@ -181,7 +181,7 @@ class TestReplay:
 
 
 def test_a_block_moves_all_its_tensors_with_one_copy(driver: FakeDriver) -> None:
-    device = CudaDevice(driver)
+    device = CudaDevice(driver).__enter__()
     shapes = (("a", (3,), np.float32), ("b", (2, 2), np.uint8), ("c", (), np.int64))
     specs = [TensorSpec(name, shape, np.dtype(dtype)) for name, shape, dtype in shapes]
     block = Block(device, specs, "inputs")
@@ -228,7 +228,7 @@ from realtime.backends.gpus import gpus
 from realtime.errors import BackendError
 
 print(*gpus(), sep="\\n")
-device = CudaDevice(cuda.load(), 1)
+device = CudaDevice(cuda.load(), 1).__enter__()
 stream, event, memory = device.stream(), device.event(), device.allocate(8, "numbers")
 there, back = device.pinned(8), device.pinned(8)
 replay = Replay(device, stream, graphs=True)

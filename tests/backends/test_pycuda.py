@@ -59,9 +59,6 @@ class _Module:
             def push(self) -> None:
                 module.stack.append(self)
 
-            def detach(self) -> None:
-                module.calls.append("detach")
-
             @staticmethod
             def get_current() -> Any:
                 return module.stack[-1] if module.stack else None
@@ -122,33 +119,37 @@ def test_copies_events_and_everything_freed_once() -> None:
     module, budget = _Module(), Budget(1000)
     device = PyCudaDevice(module, 0, budget)
     assert device.name == "Fake GPU" and not device.graphs
-    stream, event = device.stream(), device.event()
-    assert device.raw(stream) == 77
-    memory, freed = device.allocate(4, "a"), device.allocate(8, "b")
-    device.charge(100, "weights")
-    there, back = device.pinned(4), device.pinned(4)
-    there[:] = 5
-    device.upload(memory, there, stream)
-    device.download(back, memory, stream)
-    device.record(event, stream)
-    device.wait(stream, event)
-    device.synchronise(stream)
-    assert back.tolist() == [5] * 4
-    device.free(freed)
-    device.free_pinned(back)
-    assert budget.used == 104
+    with device:
+        stream, event = device.stream(), device.event()
+        assert device.raw(stream) == 77
+        memory, freed = device.allocate(4, "a"), device.allocate(8, "b")
+        device.charge(100, "weights")
+        there, back = device.pinned(4), device.pinned(4)
+        there[:] = 5
+        device.upload(memory, there, stream)
+        device.download(back, memory, stream)
+        device.record(event, stream)
+        device.wait(stream, event)
+        device.synchronise(stream)
+        assert back.tolist() == [5] * 4
+        device.free(freed)
+        device.free_pinned(back)
+        assert budget.used == 104
+        assert len(module.stack) == 1
+    assert module.stack == [], "PyCUDA ends the program when a thread leaves one behind"
     device.close()
     device.close()
-    assert module.memory == {} and budget.used == 0 and module.calls.count("detach") == 1 and module.stack == []
+    assert module.memory == {} and budget.used == 0 and module.stack == []
 
 
 def test_errors_are_one_sentence_and_cost_no_budget() -> None:
     module, budget = _Module(), Budget(1000)
     device = PyCudaDevice(module, 0, budget)
     module.fail = "mem_alloc"
-    with pytest.raises(BackendError, match=r"^PyCUDA failed on the GPU \(mem_alloc failed: out of memory\): start the program again"):
+    sentence = r"^PyCUDA failed on the GPU \(mem_alloc failed: out of memory\): start the program again"
+    with pytest.raises(BackendError, match=sentence), device:
         device.allocate(4, "a")
-    assert budget.used == 0
+    assert budget.used == 0 and module.stack == []
 
 
 def test_a_gpu_that_is_not_there() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -136,6 +137,15 @@ class TestFixedSizes:
         affine(rtx=True)
         with TensorRtSession(path, "tensorrt-rtx", CudaDevice(driver), cache=path / "cache") as session:
             session.run()
+
+    def test_works_in_other_threads_than_the_one_that_opened_it(self, driver: FakeDriver, path: Path, affine: Library) -> None:
+        affine()
+        with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
+            session = one.submit(TensorRtSession, path, "tensorrt", CudaDevice(driver)).result()
+            for thread in (other, one, other):
+                assert thread.submit(session.run, {"x": np.ones((1, 4), np.float32)}).result()["y"][0, 0] == 3
+            other.submit(session.close).result()
+        assert driver.alive == {}
 
     def test_a_closed_session_says_so(self, driver: FakeDriver, path: Path, affine: Library) -> None:
         affine()
