@@ -39,7 +39,8 @@ def marked(image: Any) -> Any:
 
 
 def coded(image: Any, suffix: str = ".jpg", quality: int = 50) -> Any:
-    return cv2.imdecode(cv2.imencode(suffix, image, [cv2.IMWRITE_JPEG_QUALITY, quality])[1], cv2.IMREAD_COLOR)
+    options = [cv2.IMWRITE_JPEG_QUALITY, quality] if suffix == ".jpg" else []
+    return cv2.imdecode(cv2.imencode(suffix, image, options)[1], cv2.IMREAD_COLOR)
 
 
 def scaled(image: Any, factor: float) -> Any:
@@ -59,11 +60,14 @@ DAMAGES: dict[str, Callable[[Any], Any]] = {
     "jpeg_50": coded,
     "half_size": lambda image: scaled(image, 0.5),
     "crop_off_25": lambda image: cropped(image, 0.75),
+    "crop_to_25_of_the_area": lambda image: cropped(image, 0.5),
     "mirror": lambda image: image[:, ::-1].copy(),
     "crop_jpeg": lambda image: coded(cropped(image, 0.75)),
     "crop_and_half": lambda image: scaled(cropped(image, 0.75), 0.5),
     "mirror_crop_enlarge_jpeg": lambda image: coded(scaled(cropped(image[:, ::-1], 0.8), 1.37), quality=75),
     "within_a_larger_picture": lambda image: cv2.copyMakeBorder(image, 230, 310, 120, 270, cv2.BORDER_CONSTANT, value=(40, 60, 80)),
+    "turned_half_a_degree": lambda image: cv2.warpAffine(image, cv2.getRotationMatrix2D((640, 360), 0.5, 1), SIZE),
+    "stretched_3_percent": lambda image: cv2.resize(image, (1318, 720)),
     "paler": lambda image: cv2.convertScaleAbs(image, alpha=0.8, beta=20),
     "blurred": lambda image: cv2.GaussianBlur(image, (0, 0), 1.0),
     "noisy": lambda image: cv2.add(image, np.random.default_rng(3).integers(0, 9, image.shape, np.uint8)),
