@@ -128,7 +128,7 @@ def _build(shop: Workshop, network: Network, candidates: Sequence[Candidate], fo
                 "output": str(each.engine),
                 "sm": list(shop.sm),
                 "graph": network.recipe.graph,
-                "contract": network.recipe.contract.as_dict(),
+                "contract": network.contract.as_dict(),
                 "cache": str(shop.caches),
             },
             _LIMITS["build"],

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from realtime.builder import kinds
 from realtime.builder.contract import Contract
 from realtime.builder.gate import Limit
 from realtime.builder.manifest import fingerprint
@@ -38,8 +39,8 @@ class Recipe:
     """The catalogue's mesh network that the graph is around."""
     swap: str = ""
     """The swap network that it is around too: a file, or the catalogue's name."""
-    contract: Contract = field(default_factory=Contract)
-    """Of a swap network or an enhancer."""
+    contract: Contract | None = None
+    """Of a swap network or an enhancer; None: the catalogue's, or that which its file speaks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,8 @@ class Network:
     role: str
     """What the gate looks at."""
     recipe: Recipe = field(default_factory=Recipe)
+    contract: Contract = field(default_factory=Contract)
+    """Of the network that shows faces, if there is one."""
 
     @property
     def paths(self) -> list[Path]:
@@ -118,31 +121,41 @@ def _recipe(name: str, row: Any, path: Path) -> Recipe:
     return Recipe(precisions, dict(gate), role, graph, of, swap, _contract(row, where))
 
 
-def _contract(row: Mapping[str, Any], where: str) -> Contract:
+def _contract(row: Mapping[str, Any], where: str) -> Contract | None:
     try:
-        return Contract.of(row.get("contract", {}))
+        return Contract.of(row["contract"]) if "contract" in row else None
     except (UsageError, TypeError, AttributeError) as error:
         raise UsageError(f"{where}: contract takes template, mean, std, denormalise and order: {error}") from error
 
 
-def networks(names: Sequence[str], recipes: Recipes, paths: Mapping[str, Path]) -> tuple[Network, ...]:
+def networks(names: Sequence[str], recipes: Recipes, paths: Mapping[str, Path], swap_contract: str | None = None) -> tuple[Network, ...]:
     """The named models; `paths` has the files of the catalogue's.
 
-    A name that ends in .onnx is a file of the user's, `follow_swap:NAME` the per-frame path around a swap network.
+    A name that ends in .onnx is a file of the user's, `follow_swap:NAME` the per-frame path around a swap network. `swap_contract` says
+    which contract files of swap networks keep, where they do not tell. Raises UsageError, or ModelError, when that cannot be.
     """
-    return tuple(_network(name, recipes, paths) for name in dict.fromkeys(names))
+    return tuple(_network(name, recipes, paths, swap_contract) for name in dict.fromkeys(names))
 
 
-def _network(name: str, recipes: Recipes, paths: Mapping[str, Path]) -> Network:
+def _network(name: str, recipes: Recipes, paths: Mapping[str, Path], swap_contract: str | None) -> Network:
     recipe = _recipe_of(name, recipes)
-    own = own_name(name)
-    if not recipe.graph:
-        role = recipe.role or ("network" if _is_file(name) else MODELS[name].role)
-        return Network(own, (Part(_file(name, paths), role),), role, recipe)
-    parts = [Part(paths[recipe.of], MODELS[recipe.of].role)]
+    last = recipe.swap or recipe.of or name
+    role, contract = _kind(last, recipe, swap_contract)
+    contract = recipe.contract or contract
+    if recipe.swap and contract is None:
+        raise UsageError(f"{last} cannot become part of the per-frame path: only swap networks that take one latent can.")
+    role = "swapper" if recipe.swap else recipe.role or role
+    parts = [Part(_file(last, paths), role)]
     if recipe.swap:
-        parts.append(Part(_file(recipe.swap, paths), "swapper"))
-    return Network(own, tuple(parts), recipe.graph, recipe)
+        parts.insert(0, Part(paths[recipe.of], MODELS[recipe.of].role))
+    return Network(own_name(name), tuple(parts), recipe.graph or role, recipe, contract or Contract())
+
+
+def _kind(name: str, recipe: Recipe, swap_contract: str | None) -> kinds.Kind:
+    """A row that says what the network is, is believed."""
+    if not _is_file(name):
+        return kinds.of_catalogue(name)
+    return (kinds.ANY, recipe.contract) if recipe.role or recipe.contract else kinds.of_file(Path(name), swap_contract)
 
 
 def _recipe_of(name: str, recipes: Recipes) -> Recipe:
@@ -150,9 +163,8 @@ def _recipe_of(name: str, recipes: Recipes) -> Recipe:
     graph, _, swap = name.partition(":")
     if graph != _AROUND or not swap:
         return recipes.of(own_name(name))
-    row, of_swap = recipes.of(graph), recipes.rows.get(own_name(swap))
-    contract = of_swap.contract if of_swap else row.contract
-    return dataclasses.replace(row, graph=graph, of=row.of or "mesh", swap=swap, contract=contract)
+    row, of_swap = recipes.of(graph), recipes.of(own_name(swap))
+    return dataclasses.replace(row, graph=graph, of=row.of or "mesh", swap=swap, contract=of_swap.contract or row.contract)
 
 
 def own_name(name: str) -> str:

@@ -55,7 +55,7 @@ class Workshop:
         return self.folder / _CACHES
 
     def tools(self, network: Network) -> dict[str, Any]:
-        return Tools(self.recogniser, network.recipe.contract).as_dict()
+        return Tools(self.recogniser, network.contract).as_dict()
 
     def targets_for(self, network: Network) -> list[str]:
         return [name for name in self.targets if target(name).WRAPS or not network.recipe.graph]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from realtime.commands.output import Parser, console, megabytes, milliseconds, notify, program
 from realtime.commands.progress import FetchBar
+from realtime.config import SWAP_CONTRACTS
 from realtime.errors import UsageError
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ def parser() -> Parser:
     made.add_argument("--target", choices=TARGETS, default="auto", metavar="NAME", help=f"{', '.join(TARGETS)} [auto: all that run here]")
     made.add_argument("--precision", choices=PRECISIONS, default="auto", metavar="NAME", help=f"{', '.join(PRECISIONS)} [auto: the best]")
     made.add_argument("--sm", type=_capabilities, default=(), metavar="LIST", help="compute capabilities, e.g. 75,86,89,120 [this GPU's]")
+    contract = "which kind of swap network a file is, where that cannot be told [recognised]"
+    made.add_argument("--swap-contract", choices=SWAP_CONTRACTS, metavar="NAME", help=contract)
     made.add_argument("--calibration", metavar="PATH", help="folder of photos, or a video, of faces like yours [the bundled people]")
     made.add_argument("--jobs", type=_count, default=1, metavar="N", help="builds at the same time [1]")
     made.add_argument("--force", action="store_true", help="build also what is up to date")
@@ -119,7 +122,7 @@ def _plan(values: argparse.Namespace, book: Recipes, names: Sequence[str], store
     from realtime.builder import recipes, run
 
     paths = {name: store.folder / f"{name}.onnx" for name in recipes.models_of(names, book)}
-    networks = recipes.networks(names, book, paths)
+    networks = recipes.networks(names, book, paths, values.swap_contract)
     force = values.force or values.calibration is not None
     return run.Plan(networks, values.target, values.precision, values.sm, values.jobs, force, store.folder / f"{SFACE}.onnx")
 

@@ -27,7 +27,10 @@ class Swap:
     """A swap network that takes an aligned face and one latent vector, and what it expects of both."""
 
     network: Path | Any
-    """ONNX file or ModelProto: an image (1, 3, s, s) and a latent (1, d) in, an image (1, 3, s, s) out, in any order."""
+    """ONNX file or ModelProto: an image (1, 3, s, s) and a latent (1, d) in, an image (1, 3, s, s) out, in any order.
+
+    What it gives besides, as some give a mask, is not used.
+    """
     template: Floats
     """(5, 2): where eyes, nose tip and mouth corners lie in the crop, in its pixels."""
     mean: tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -89,7 +92,7 @@ def _followed(graph: Graph, source: Pixels, network: Any) -> Value:
 
 def _swapped(graph: Graph, source: Pixels, landmarks: Value, network: Any, swap: Swap) -> None:
     """Adds the inputs and outputs of swapping."""
-    image, latent = swap_ports(network, swap.template)
+    image, latent, picture = swap_ports(network, swap.template)
     size = image.shape[2]
     to_crop = coordinates.similarity(graph, coordinates.five_points(graph, landmarks), swap.template)
     matrix = coordinates.invert(graph, to_crop)
@@ -98,7 +101,7 @@ def _swapped(graph: Graph, source: Pixels, landmarks: Value, network: Any, swap:
         image.name: sampling.planes(crop, rgb=swap.order == "rgb", scale=_TO_UNIT, mean=swap.mean, std=swap.std),
         latent.name: graph.input("latent", np.float32, (1, latent.shape[1])),
     }
-    (output,) = networks.splice(graph, network, "swap/", feeds).values()
+    output = networks.splice(graph, network, "swap/", feeds)[picture]
     mask = colour.soft_mask(graph, coordinates.apply(to_crop, landmarks), size, swap.mask)
     patch = _pixels(output, swap, size)
     patch = colour.match(graph, patch.clip(0.0, 255.0), crop, mask * within) if swap.match_colour else patch
@@ -126,14 +129,15 @@ def mesh_ports(network: Any) -> tuple[Port, str, str]:
     return ports[0], meshes[0], logits[0]
 
 
-def swap_ports(network: Any, template: Floats) -> tuple[Port, Port]:
-    """The image and the latent input of a swap network, told apart by rank."""
-    ports = networks.inputs(network)
+def swap_ports(network: Any, template: Floats) -> tuple[Port, Port, str]:
+    """The image and the latent input of a swap network, told apart by rank, and the name of the picture that it gives."""
+    ports, results = networks.inputs(network), networks.outputs(network)
     images = [port for port in ports if port.is_square_image]
     latents = [port for port in ports if len(port.shape) == 2 and port.shape[1] > 0]
-    if len(ports) != 2 or len(images) != 1 or len(latents) != 1 or len(networks.outputs(network)) != 1:
+    pictures = [port.name for port in results if port.is_square_image] or [port.name for port in results if len(results) == 1]
+    if len(ports) != 2 or len(images) != 1 or len(latents) != 1 or len(pictures) != 1:
         shapes = [port.shape for port in ports]
         raise ModelError(f"A swap network takes one image (1, 3, s, s) and one latent (1, d): this one takes {shapes}.")
     if template.shape != (5, 2):
         raise ModelError(f"A swap network's template is five points: expected (5, 2), got {template.shape}.")
-    return images[0], latents[0]
+    return images[0], latents[0], pictures[0]

@@ -8,7 +8,6 @@ import numpy as np
 import onnx
 import pytest
 
-from realtime.builder.contract import Contract
 from realtime.builder.recipes import Network, Part, Recipe
 from realtime.builder.run import WriteScenes
 from realtime.builder.scenes import Scene, save
@@ -58,6 +57,6 @@ def around_mesh(mesh: Path, *precisions: str, **gate: float) -> Network:
     return Network("follow", (Part(mesh, "landmarker"),), "follow", Recipe(precisions, gate, graph="follow", of="mesh"))
 
 
-def around_swapper(mesh: Path, swapper: Path, *precisions: str, contract: Contract | None = None, **gate: float) -> Network:
-    recipe = Recipe(precisions, gate, graph="follow_swap", of="mesh", swap=str(swapper), contract=contract or Contract())
+def around_swapper(mesh: Path, swapper: Path, *precisions: str, **gate: float) -> Network:
+    recipe = Recipe(precisions, gate, graph="follow_swap", of="mesh", swap=str(swapper))
     return Network(f"follow_swap-{swapper.stem}", (Part(mesh, "landmarker"), Part(swapper, "swapper")), "follow_swap", recipe)

@@ -66,7 +66,7 @@ _BOOK = recipes.Recipes(
         "follow": recipes.Recipe(graph="follow", of="mesh"),
         "follow_swap": recipes.Recipe(("fp16",), graph="follow_swap", of="mesh"),
         "own": recipes.Recipe(contract=Contract("arcface_112", denormalise=True)),
-        "mine": recipes.Recipe(graph="follow_swap", of="mesh", swap="my/own.onnx"),
+        "mine": recipes.Recipe(graph="follow_swap", of="mesh", swap="my/own.onnx", contract=Contract()),
     }
 )
 
@@ -79,7 +79,7 @@ def test_the_path_around_a_swap_network_named_on_the_spot() -> None:
         (Path("some/own.onnx"), "swapper"),
     ]
     assert network.recipe.precisions == ("fp16",)
-    assert network.recipe.contract == Contract("arcface_112", denormalise=True)  # that of the swap network's own row
+    assert network.contract == Contract("arcface_112", denormalise=True)  # that of the swap network's own row
     assert recipes.models_of(["follow_swap:some/own.onnx"], _BOOK) == ["mesh"]
 
 
