@@ -235,3 +235,16 @@ def test_gpus_and_what_drives_them(monkeypatch: pytest.MonkeyPatch) -> None:
     driven = BackendStatus("tensorrt", usable=True, version="11.4", why="", note="driven by cuda-bindings 13.5")
     monkeypatch.setattr("realtime.backends.select.describe", lambda: [driven])
     assert [finding.detail for finding in checks._backends()] == ["11.4, driven by cuda-bindings 13.5"]
+
+
+def test_engines_that_wait_for_a_gpu_and_those_that_are_used(monkeypatch: pytest.MonkeyPatch, store: SimpleNamespace) -> None:
+    network = SimpleNamespace(name="follow", paths=[], recipe=SimpleNamespace(graph="follow"))
+    monkeypatch.setattr("realtime.commands.firstrun.engined", lambda folder, models: [network])
+    monkeypatch.setattr("realtime.builder.manifest.find", lambda *what, graph: None)
+    for waiting, words in (([1], "the next run judges it"), ([], "none for a backend that runs here")):
+        monkeypatch.setattr("realtime.builder.manifest.pending", lambda *what, waiting=waiting: waiting)
+        (finding,) = checks._engines()
+        assert (finding.check, finding.status) == ("engine follow", "ok") and words in finding.detail
+    entry = SimpleNamespace(target="tensorrt", precision="fp16", ms=0.5)
+    monkeypatch.setattr("realtime.builder.manifest.find", lambda *what, graph: entry)
+    assert [finding.detail for finding in checks._engines()] == ["tensorrt fp16, 0.5 ms"]

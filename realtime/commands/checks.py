@@ -79,22 +79,26 @@ def _engines() -> Iterator[Finding]:
     from realtime.backends.gpus import gpus
     from realtime.backends.select import describe
     from realtime.builder import manifest
+    from realtime.commands.firstrun import engined
     from realtime.errors import BackendError
     from realtime.storage import engines_folder, model_store
 
     folder, store = engines_folder(), model_store().folder
     versions = {backend.name: backend.version for backend in describe() if backend.usable}
-    names = sorted(path.stem for path in folder.glob("*.json") if (store / f"{path.stem}.onnx").is_file())
-    if not names:
+    found, gpu = list(engined(folder, store)), next(iter(gpus()), None)
+    if not found:
         yield Finding("engines", "ok", "none built: the models are used as they are (`python build_engines.py` builds)")
-    for name in names:
+    for network in found:
+        made_of = (network.paths, versions, gpu)
         try:
-            entry = manifest.find(folder, name, store / f"{name}.onnx", versions, next(iter(gpus()), None))
+            entry = manifest.find(folder, network.name, *made_of, graph=network.recipe.graph)
+            waiting = manifest.pending(folder, network.name, *made_of, network.recipe.graph)
         except BackendError as error:
-            yield Finding(f"engine {name}", "note", str(error))
+            yield Finding(f"engine {network.name}", "note", str(error))
             continue
-        detail = f"{entry.target} {entry.precision}, {entry.ms:.1f} ms" if entry else "none for a backend that runs here"
-        yield Finding(f"engine {name}", "ok", detail)
+        none = "built without this GPU: the next run judges it" if waiting else "none for a backend that runs here"
+        detail = f"{entry.target} {entry.precision}, {entry.ms:.1f} ms" if entry else none
+        yield Finding(f"engine {network.name}", "ok", detail)
 
 
 def _backends() -> Iterator[Finding]:

@@ -42,7 +42,7 @@ def _waiting(folder: Path, models: Path, targets: list[str]) -> Iterator[tuple[s
     from realtime.backends.select import describe
     from realtime.builder import manifest
 
-    there = list(_networks(folder, models))
+    there = list(engined(folder, models))
     for status in describe(targets) if there else ():
         versions = {status.name: status.version} if status.usable else {}
         waiting = [each for each in there if manifest.pending(folder, each.name, each.paths, versions, gpus()[0], each.recipe.graph)]
@@ -50,7 +50,7 @@ def _waiting(folder: Path, models: Path, targets: list[str]) -> Iterator[tuple[s
             yield status.name, tuple(waiting)
 
 
-def _networks(folder: Path, models: Path) -> Iterator[Network]:
+def engined(folder: Path, models: Path) -> Iterator[Network]:
     """Those that have engines, by the recipes, and whose files are there."""
     from realtime.builder import recipes
     from realtime.models.catalog import MODELS

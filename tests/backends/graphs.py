@@ -21,3 +21,17 @@ def affine(path: Path, *, batch: int | str = 1, width: int | str = 4) -> Path:
     graph = helper.make_graph(nodes, "affine", [x], outputs, constants)
     save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
     return path
+
+
+def brightest() -> bytes:
+    """The greatest byte of a frame of any size, as one float."""
+    frame = helper.make_tensor_value_info("frame", TensorProto.UINT8, ["height", "width", 3])
+    output = helper.make_tensor_value_info("brightest", TensorProto.FLOAT, [1])
+    nodes = [
+        helper.make_node("Cast", ["frame"], ["floats"], to=TensorProto.FLOAT),
+        helper.make_node("ReduceMax", ["floats"], ["most"], keepdims=0),
+        helper.make_node("Unsqueeze", ["most", "axis"], ["brightest"]),
+    ]
+    axis = numpy_helper.from_array(np.zeros(1, np.int64), "axis")
+    graph = helper.make_graph(nodes, "brightest", [frame], [output], [axis])
+    return bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString())

@@ -19,7 +19,7 @@ from realtime.backends.gpus import Gpu, gpus
 from realtime.backends.select import BACKENDS, Place
 from realtime.errors import BackendError, UsageError
 from tests.backends.gpu import FakeDriver, FakeTensorRt
-from tests.backends.graphs import affine
+from tests.backends.graphs import affine, brightest
 
 GPU = Gpu(89, 12040, "Fake GPU", 8 * 2**30)
 _LOAD = ort_backend.load
@@ -155,6 +155,15 @@ class TestWithGpu:
         name, options = ort.providers[0]
         assert (name, options["device_id"], options["gpu_mem_limit"]) == ("CUDAExecutionProvider", "1", "1000")
 
+    def test_a_graph_on_cuda_gets_each_frame_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        ort = _Ort(available=["CUDAExecutionProvider"])
+        monkeypatch.setattr(ort_backend, "load", lambda: ort)
+        with select.open_frames(brightest(), Place(gpu=1)) as session:
+            frames = [np.full((h, 6, 3), value, np.uint8) for value, h in ((5, 4), (7, 4), (9, 8))]
+            for frame in (frames[0], frames[0], frames[1], frames[2], frames[0]):
+                assert session.run(frame)["brightest"][0] == frame[0, 0, 0]
+        assert ort.copied == [("cuda", 1)] * 3, "another size is another buffer, the same size is copied into the one there is"
+
     def test_a_session_on_an_engine(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         driver, path = FakeDriver(2), tmp_path / "a.engine"
         path.write_bytes(b"engine")
@@ -245,11 +254,17 @@ class _Ort:
     def __init__(self, available: list[str], taken: list[str] | None = None) -> None:
         self._real = _LOAD()
         self.SessionOptions = self._real.SessionOptions
+        self.copied: list[tuple[str, int]] = []
+        self.OrtValue = SimpleNamespace(ortvalue_from_numpy=self._to_device)
         self._available, self._taken = available, taken
         self.providers: list[Any] = []
 
     def get_available_providers(self) -> list[str]:
         return self._available
+
+    def _to_device(self, array: Any, device: str, ordinal: int) -> Any:
+        self.copied.append((device, ordinal))
+        return self._real.OrtValue.ortvalue_from_numpy(array.copy(), "cpu", 0)
 
     def InferenceSession(self, path: str, options: Any, providers: list[Any]) -> Any:  # noqa: N802 - its name
         self.providers = providers
