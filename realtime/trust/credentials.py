@@ -12,13 +12,15 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from realtime import __version__
 from realtime.errors import SinkError
 from realtime.trust.payload import PAYLOAD_BITS, Payload
-from realtime.trust.signing import SigningKey
 from realtime.trust.xmp import BY_AI, COMPOSITE
+
+if TYPE_CHECKING:
+    from realtime.trust.signing import SigningKey  # not at run time: it needs cryptography, which comes with c2pa-python
 
 FORMATS = {
     ".mp4": "video/mp4", ".mov": "video/quicktime", ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp",

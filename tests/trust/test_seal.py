@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +124,13 @@ def test_without_the_library_files_are_written_unsigned_and_it_is_told_once(tmp_
         run(ImageSink(tmp_path / name, seal), [frame(0)])
         assert source_types(tmp_path / name) == [COMPOSITE]
     assert len(told) == 1 and "pip install" in told[0] and not (tmp_path / "keys").exists()
+
+
+def test_the_program_starts_where_the_library_is_not_installed() -> None:
+    """As on Windows without the extra: neither c2pa nor what it brings can be imported."""
+    blocked = "import sys; sys.modules.update(dict.fromkeys(['c2pa', 'cryptography', 'requests']))"
+    done = subprocess.run([sys.executable, "-c", f"{blocked}; import realtime.app, realtime.trust.verify"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_credentials_of_the_file_that_the_run_reads_are_kept(tmp_path: Path) -> None:
