@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -74,9 +74,10 @@ class Models:
     """For source photos, which have any size."""
     recogniser: Recogniser | None
     swapper: Swapper
-    finishing: Finishing
     roles: dict[str, dict[str, str]]
     """Role -> {"model": ..., "backend": ...}, for the report."""
+    finishing: Finishing = field(default_factory=Finishing)
+    """What follows the swap and depends on the input."""
 
 
 def demo_source() -> Path:
@@ -115,7 +116,7 @@ def load_models(settings: Settings, models: ModelStore, cleanup: ExitStack, noti
         roles["alignment"] = {"model": used.landmarker, "backend": points.backend}
         swapper = RefinedSwapper(swapper, points)
     roles |= finishing.roles
-    return Models(detector, patient, landmarker, single, recogniser, swapper, finishing, roles)
+    return Models(detector, patient, landmarker, single, recogniser, swapper, roles, finishing)
 
 
 def _swapper(settings: Settings, opener: Opener) -> tuple[Swapper, str, Finishing]:

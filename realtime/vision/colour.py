@@ -16,6 +16,8 @@ from realtime.vision.masks import Mask
 
 SHOWN = 128
 """From this level of the mask on a pixel counts as part of the swapped face."""
+_SAMPLES = 64
+"""Rows and columns of a picture that are looked at where a mean of all would hardly be another."""
 _SMALL = 32
 """Side of the picture that low frequencies are compared in."""
 
@@ -101,18 +103,23 @@ def add_small(image: Image, offsets: Floats) -> None:
     height, width, _ = image.shape
     rows, columns, _ = offsets.shape
     half, most = np.float32(0.5), np.float32(255)
+    line = np.empty((columns, 3), np.float32)
+    left, share = np.empty(width, np.int32), np.empty(width, np.float32)
+    for x in range(width):
+        u = min(max((np.float32(x) + half) * np.float32(columns) / np.float32(width) - half, np.float32(0)), np.float32(columns - 1))
+        left[x] = min(np.int32(u), columns - 2)
+        share[x] = u - np.float32(left[x])
     for y in range(height):
         v = min(max((np.float32(y) + half) * np.float32(rows) / np.float32(height) - half, np.float32(0)), np.float32(rows - 1))
         v0 = min(int(v), rows - 2)
         b = v - np.float32(v0)
-        for x in range(width):
-            u = min(max((np.float32(x) + half) * np.float32(columns) / np.float32(width) - half, np.float32(0)), np.float32(columns - 1))
-            u0 = min(int(u), columns - 2)
-            a = u - np.float32(u0)
+        for u0 in range(columns):
             for k in range(3):
-                top = offsets[v0, u0, k] + a * (offsets[v0, u0 + 1, k] - offsets[v0, u0, k])
-                bottom = offsets[v0 + 1, u0, k] + a * (offsets[v0 + 1, u0 + 1, k] - offsets[v0 + 1, u0, k])
-                value = np.float32(image[y, x, k]) + top + b * (bottom - top)
+                line[u0, k] = offsets[v0, u0, k] + b * (offsets[v0 + 1, u0, k] - offsets[v0, u0, k])
+        for x in range(width):
+            u0, a = left[x], share[x]
+            for k in range(3):
+                value = np.float32(image[y, x, k]) + line[u0, k] + a * (line[u0 + 1, k] - line[u0, k])
                 image[y, x, k] = np.uint8(min(max(value, np.float32(0)), most) + half)
 
 
@@ -121,10 +128,11 @@ def hue_and_saturation(image: Image, mask: Mask | None = None) -> Floats | None:
 
     Pixels that are nearly black or white have no say. None when too few are left.
     """
-    pixels = cv2.cvtColor(image, cv2.COLOR_BGR2HSV).reshape(-1, 3)
+    step = max(image.shape[0] // _SAMPLES, 1)
+    pixels = cv2.cvtColor(np.ascontiguousarray(image[::step, ::step]), cv2.COLOR_BGR2HSV).reshape(-1, 3)
     speaks = (pixels[:, 2] > 40) & (pixels[:, 2] < 250) & (pixels[:, 1] > 10)
     if mask is not None:
-        speaks &= mask.ravel() >= SHOWN
+        speaks &= mask[::step, ::step].ravel() >= SHOWN
     chosen = pixels[speaks].astype(np.float32)
     if len(chosen) < 16:
         return None
@@ -140,12 +148,20 @@ def is_same_skin(one: Floats, other: Floats) -> bool:
 
 
 def towards(of: Floats, to: Floats) -> Floats:
-    """(256, 3) float32: levels of hue, saturation and value that take one hue and saturation to another; hues run round."""
-    levels = np.repeat(np.arange(256, dtype=np.float32)[:, None], 3, 1)
-    turn = (to[0] - of[0] + 90) % 180 - 90
-    levels[:, 0] = (levels[:, 0] + turn) % 180
-    levels[:, 1] *= np.clip((to[1] + 1) / (of[1] + 1), 0.6, 1.6)
-    return levels
+    """(3, 3) float32: what BGR colours are multiplied by to get from one hue and saturation to another; greys stay as they are.
+
+    A turn and a scaling around the axis of the greys: linear, where HSV itself would take two conversions of the whole picture.
+    """
+    turn = np.radians(2 * float((to[0] - of[0] + 90) % 180 - 90))
+    scale = float(np.clip((to[1] + 1) / (of[1] + 1), 0.6, 1.6))
+    grey = np.full((3, 3), 1 / 3)
+    across = np.array([[0, -1, 1], [1, 0, -1], [-1, 1, 0]]) / np.sqrt(3)  # the cross product with the grey axis, in the order B, G, R
+    return np.asarray(grey + scale * (np.cos(turn) * (np.eye(3) - grey) - np.sin(turn) * across), np.float32)
+
+
+def apply_matrix(image: Image, matrix: Floats) -> None:
+    """Multiply every colour by a matrix (3, 3), rounded and limited."""
+    cv2.transform(image, matrix, dst=image)
 
 
 def clone(before: Image, swapped: Image, mask: Mask) -> Image:

@@ -96,10 +96,15 @@ def fill_share(share: Floats, mask: Mask) -> None:
 def fill_classes(scores: Floats, shown: Array, mask: Mask) -> None:
     """255 where the class with the highest of `scores` (k, h, w) is one with `shown` (k,) not 0, else 0."""
     classes, height, width = scores.shape
+    best, value = np.empty(width, np.uint8), np.empty(width, np.float32)
     for y in range(height):
+        value[:] = scores[0, y]
+        best[:] = shown[0]
+        for k in range(1, classes):  # class by class along the row, as the scores lie: pixel by pixel takes six times as long
+            line, speaks = scores[k, y], shown[k]
+            for x in range(width):
+                if line[x] > value[x]:
+                    value[x] = line[x]
+                    best[x] = speaks
         for x in range(width):
-            best = 0
-            for k in range(1, classes):
-                if scores[k, y, x] > scores[best, y, x]:
-                    best = k
-            mask[y, x] = 255 if shown[best] else 0
+            mask[y, x] = 255 if best[x] else 0

@@ -99,9 +99,25 @@ def test_hues_run_round() -> None:
     assert abs((measured[0] - 1 + 90) % 180 - 90) < 1.5
     assert measured[1] == pytest.approx(120, abs=3)
     assert colour.hue_and_saturation(np.zeros((16, 16, 3), np.uint8)) is None
-    levels = colour.towards(np.array([178, 100], np.float32), np.array([4, 150], np.float32))
-    assert levels[178, 0] == pytest.approx(4) and levels[0, 0] == pytest.approx(6)
-    assert levels[100, 1] == pytest.approx(100 * 151 / 101)
+
+
+@given(st.floats(0, 179), st.floats(60, 140), st.floats(-30, 30), st.floats(0.7, 1.4))
+def test_colours_are_turned_to_another_hue_and_saturation(hue: float, saturation: float, turn: float, gain: float) -> None:
+    of, to = (np.array(each, np.float32) for each in ((hue, saturation), ((hue + turn) % 180, saturation * gain)))
+    hsv = np.full((16, 16, 3), (round(hue), round(saturation), 150), np.uint8)
+    image = cv2.cvtColor(hsv, cv2.COLOR_HSV2BGR)
+    colour.apply_matrix(image, colour.towards(of, to))
+    made = colour.hue_and_saturation(image)
+    assert made is not None
+    assert abs((made[0] - to[0] + 90) % 180 - 90) < 6, "hexagon and circle differ by some degrees"
+    assert made[1] / saturation == pytest.approx(gain, abs=0.3), "it is measured on a cone and scaled on a circle"
+
+
+def test_greys_stay_grey() -> None:
+    image = np.repeat(np.arange(256, dtype=np.uint8)[:, None, None], 3, 2)
+    before = image.copy()
+    colour.apply_matrix(image, colour.towards(np.array([10, 100], np.float32), np.array([40, 140], np.float32)))
+    np.testing.assert_array_equal(image, before)
 
 
 @pytest.mark.parametrize(

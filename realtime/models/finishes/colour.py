@@ -17,6 +17,8 @@ from realtime.vision.align import crop as sample
 _NEWEST = 0.25
 """How much a frame's measurement changes what is used: light changes slowly, measurements jitter with every expression."""
 _CHIN, _FOREHEAD = 152, 10
+_SAMPLES = 64
+"""Rows and columns of the crop that are measured."""
 _NECK = 24
 """Side in pixels of the picture of the neck."""
 _EXPOSURE = 0.5
@@ -71,7 +73,12 @@ class _Levels:
 
 
 def _lab(crop: Crop) -> Floats | None:
-    of, to = (colour.mean_and_deviation(cv2.cvtColor(picture, cv2.COLOR_BGR2LAB), crop.mask) for picture in (crop.swapped, crop.before))
+    step = max(crop.mask.shape[0] // _SAMPLES, 1)
+    mask = np.ascontiguousarray(crop.mask[::step, ::step])
+    of, to = (
+        colour.mean_and_deviation(cv2.cvtColor(np.ascontiguousarray(picture[::step, ::step]), cv2.COLOR_BGR2LAB), mask)
+        for picture in (crop.swapped, crop.before)
+    )
     return None if of is None or to is None else colour.transfer(of, to)
 
 
@@ -97,9 +104,7 @@ class NeckMatch:
         to, of = self._neck(skin), self._face(colour.hue_and_saturation(crop.swapped, crop.mask))
         if to is None or of is None:
             return
-        cv2.cvtColor(crop.swapped, cv2.COLOR_BGR2HSV, dst=crop.swapped)
-        colour.apply_levels(crop.swapped, colour.towards(of, to))
-        cv2.cvtColor(crop.swapped, cv2.COLOR_HSV2BGR, dst=crop.swapped)
+        colour.apply_matrix(crop.swapped, colour.towards(of, to))
 
     def reset(self) -> None:
         self._neck.reset()
