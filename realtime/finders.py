@@ -122,7 +122,8 @@ def runs_on_gpu(backend: str) -> bool:
     """Whether networks that are opened as files run on a GPU here; engines are built for some of them only."""
     if backend != AUTO:
         return BACKENDS[backend].on_gpu
-    return bool(gpus()) and any(each.usable and BACKENDS[each.name].on_gpu and each.name not in ENGINES for each in describe())
+    candidates = [name for name, each in BACKENDS.items() if each.on_gpu and name not in ENGINES]
+    return bool(gpus()) and any(each.usable for each in describe(candidates))
 
 
 def _path(choice: str, store: ModelStore) -> Path:

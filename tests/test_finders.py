@@ -68,11 +68,11 @@ def test_what_is_asked_for_wins(tmp_path: Path) -> None:
 def test_a_processor_is_no_gpu_and_a_backend_says_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     assert finders.runs_on_gpu("cuda")
     assert not finders.runs_on_gpu("openvino")
-    status = [SimpleNamespace(name="tensorrt", usable=True), SimpleNamespace(name="cuda", usable=False)]
+    usable = ["tensorrt"]
     monkeypatch.setattr(finders, "gpus", lambda: ["one"])
-    monkeypatch.setattr(finders, "describe", lambda: status)
+    monkeypatch.setattr(finders, "describe", lambda names: [SimpleNamespace(name=name, usable=name in usable) for name in names])
     assert not finders.runs_on_gpu("auto")  # engines alone do not run files
-    status[1].usable = True
+    usable.append("cuda")
     assert finders.runs_on_gpu("auto")
     monkeypatch.setattr(finders, "gpus", list)
     assert not finders.runs_on_gpu("auto")
