@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 from benchmarks.harness import Limit, Row, budgets, finish
 from benchmarks.judge import Judge, Score, Seen, correlation, flicker
 from benchmarks.sheets import Sheet
-from realtime.app import Models, load_models, tracking
+from realtime.app import Models, load_models
 from realtime.backends.select import open_session
 from realtime.config import Settings
 from realtime.errors import UsageError
 from realtime.finders import needed
+from realtime.following import tracking
 from realtime.models.base import Identity
 from realtime.models.recognisers.sface import SFace
 from realtime.photos import load_source, read_photo

@@ -20,6 +20,7 @@ from benchmarks.harness import Row
 from realtime import app
 from realtime.config import Settings
 from realtime.finders import MESH, SFACE, needed
+from realtime.following import tracking
 from realtime.models.base import Identity
 from realtime.models.detectors.yunet import YuNet
 from realtime.models.landmarks.mesh import MeshLandmarker
@@ -112,7 +113,7 @@ class Soak:
         swapper, landmarker = MeshSwapper(), MeshLandmarker(mesh)
         swapper.warm_up()
         photos, _ = load_source((app.demo_source(),), YuNet(detector, thorough=True), landmarker)
-        tracker = Tracker(YuNet(detector), landmarker, SFace(sface), app.tracking(settings))
+        tracker = Tracker(YuNet(detector), landmarker, SFace(sface), tracking(settings))
         self._warm_up(tracker, swapper, swapper.fit(photos))
         controls = Controls()
         entry = CameraEntry(0, "breaking camera", "", cv2.CAP_ANY)

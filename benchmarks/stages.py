@@ -16,6 +16,7 @@ from benchmarks.harness import Row
 from realtime import app
 from realtime.config import Settings
 from realtime.finders import needed
+from realtime.following import tracking
 from realtime.pipeline.slot import Slot
 from realtime.sinks.null import NullSink
 from realtime.sources.synthetic import bundled_person
@@ -100,7 +101,7 @@ class Bench:
 
     def _frames(self, size: tuple[int, int], width: int) -> Iterator[dict[str, float]]:
         pictures = self._moving(size, width)
-        tracker = Tracker(self._models.detector, self._models.landmarker, self._models.recogniser, app.tracking(self._settings))
+        tracker = Tracker(self._models.detector, self._models.landmarker, self._models.recogniser, tracking(self._settings))
         self._models.swapper.use(self._identity)
         self._models.swapper.reset()
         for n, image in enumerate(to_and_fro(pictures)):

@@ -22,6 +22,7 @@ from realtime.config import Settings
 from realtime.errors import RealtimeError, SinkError
 from realtime.finders import MESH, finders, needed
 from realtime.finishing import Finishing, open_finishing, wishes
+from realtime.following import Stage, infer_stage, references
 from realtime.models.base import Detector, Identity, Landmarker, Recogniser, Swapper
 from realtime.models.landmarks.fused import FusedLandmarker
 from realtime.models.landmarks.mesh import MeshLandmarker
@@ -34,10 +35,8 @@ from realtime.opening import Opener, open_swap_network
 from realtime.photos import load_source
 from realtime.pipeline.controls import Controls
 from realtime.pipeline.finish import Finisher, OnLost
-from realtime.pipeline.infer import Infer
 from realtime.pipeline.pipeline import Halves, Limits, Pipeline
 from realtime.pipeline.telemetry import FrameLog, Telemetry, unwritable
-from realtime.profiles import PROFILES
 from realtime.sinks.base import Sink
 from realtime.sinks.commands import Command, KeyCommand
 from realtime.sinks.image import ImageSink, save_still
@@ -48,7 +47,7 @@ from realtime.sources.image import ImageSource
 from realtime.sources.select import open_input
 from realtime.sources.transform import Transformed
 from realtime.storage import data_folder, engines_folder, model_store
-from realtime.tracking import Tracker, TrackerSettings, warm_up
+from realtime.tracking import warm_up
 from realtime.trust.badge import Badge
 from realtime.trust.consent import reminder
 from realtime.trust.seal import Sealer
@@ -241,9 +240,8 @@ class App:
         self, models: Models, identities: Sequence[Identity], source: Transformed, sinks: Sequence[Sink], frame_log: FrameLog | None
     ) -> Pipeline:
         settings = self._settings
-        tracker = Tracker(models.detector, models.landmarker, models.recogniser, tracking(settings))
         windows = [sink for sink in sinks if isinstance(sink, WindowSink)]
-        infer = Infer(tracker, models.swapper, identities, self.controls)
+        infer = self._infer(models, identities, isinstance(source.source, ImageSource))
         pipeline = Pipeline(
             source,
             Halves(infer.follow, infer.swap) if "," in settings.device else infer,
@@ -260,6 +258,11 @@ class App:
         if isinstance(models.landmarker, FusedLandmarker):
             models.landmarker.session.watch(pipeline.upcoming)
         return pipeline
+
+    def _infer(self, models: Models, identities: Sequence[Identity], picture: bool) -> Stage:
+        known = references(self._settings, models.photo_detector, models.photo_landmarker, models.recogniser, self._notify)
+        used = models.detector, models.landmarker, models.recogniser, models.swapper
+        return infer_stage(self._settings, *used, identities, self.controls, known, picture)
 
     def _opened(self, info: SourceInfo, kind: str, sinks: Sequence[Sink], finishing: Finishing) -> None:
         """The source is open, the sinks are not yet."""
@@ -319,11 +322,6 @@ class App:
 def kind(source: Transformed, info: SourceInfo) -> str:
     """What the input is to the user: "live", "file" or "picture"."""
     return "live" if info.live else "picture" if isinstance(source.source, ImageSource) else "file"
-
-
-def tracking(settings: Settings) -> TrackerSettings:
-    profile = PROFILES[settings.profile]
-    return TrackerSettings(score=settings.score, min_face=settings.min_face, detect_every=profile.detect_every)
 
 
 def finisher(settings: Settings, width: int, height: int, sinks: Sequence[Sink]) -> Finisher:

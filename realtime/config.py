@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from realtime.errors import UsageError
+from realtime.faces import MAIN, REFERENCE, parse_faces, parse_map, resolve, rule
 from realtime.models.choose import model_choice
 from realtime.models.finishes.choice import COLOURS, MASKS, REGIONS, names, parse_enhancer, parse_enlarger, parse_padding
 from realtime.models.swappers.choice import holds_person, parse_layers, parse_swapper
@@ -81,6 +82,12 @@ class Settings:
     """0..1: how true CodeFormer stays to what it is given."""
     enlarge: str = "off"
     """A network that enlarges the frames of files, or "off"."""
+    faces: str = MAIN
+    """Which faces are swapped, as `faces.rule` reads it."""
+    map: tuple[tuple[int, Path], ...] = ()
+    """Several people at once: the number of a group in `sources`, and a photo of the person on whose face it goes."""
+    similarity: float | None = None
+    """0..1: cosine from which two faces are one person; None: what suits the recogniser."""
     on_lost: str = "hide"
     min_face: float = 40.0
     """Pixels: a face less wide than this is treated as absent."""
@@ -100,6 +107,11 @@ class Settings:
     """Stop after this many frames."""
     seconds: float | None = None
     """Stop after this many seconds."""
+
+    @property
+    def needs_recogniser(self) -> bool:
+        """Whether faces are chosen by who they are, so that a recogniser is needed whatever the profile."""
+        return bool(self.map) or rule(self.faces).name == REFERENCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,6 +336,12 @@ OPTIONS: tuple[Option, ...] = (
            "a number from 0 to 1", _number(0, 1)),
     Option("enlarge", "enlarge", _SWAP, "NAME", "enlarge pictures and videos: real_esrgan_x2, real_esrgan_x4 or off",
            "a network that enlarges frames, or off", parse_enlarger),
+    Option("faces", "faces", _SWAP, "WHICH", "main, all, largest, left, right, index:N or reference:PHOTO",
+           "one of main, all, largest, left, right, index:N (from the left, 1 is the first), reference:PHOTO", parse_faces),
+    Option("map", "map", _SWAP, "SRC=REF,...", "for several people: which source goes on the face of which photo",
+           "a list such as me.jpg=anna.jpg,you.jpg=ben.jpg", parse_map, shown_default="off"),
+    Option("similarity", "similarity", _SWAP, "N", "how alike two faces of one person must be, 0 to 1",
+           "a number from 0.05 to 0.99", _number(0.05, 0.99), shown_default="what suits the network"),
     Option("on-lost", "on_lost", _SWAP, "WHAT", "when the face is not found: hide it, freeze, or pass it unswapped",
            _one_of(ON_LOST), _choice(*ON_LOST), ON_LOST),
     Option("min-face", "min_face", _SWAP, "PX", "smallest face to swap, in pixels",
@@ -424,6 +442,10 @@ def load_settings(given: Mapping[str, object], config_file: Path | None = None) 
             values[option.field] = parse_value(option, given[option.name], f"--{option.name}")
         elif option.name in from_file:
             values[option.field] = parse_value(option, from_file[option.name], f"'{option.name}' in {path}")
+    if values.get("map"):
+        values["sources"], values["map"] = resolve(values["map"], values.get("sources", ()))
+        if values.get("faces", MAIN) != MAIN:
+            raise UsageError("--map says by itself whose faces are swapped: leave --faces out")
     if "sources" not in values and holds_person(values.get("swapper"), values.get("swap_contract")):
         values["sources"] = ()
     if "sources" not in values:
@@ -438,6 +460,7 @@ def _keep_apart(settings: Settings, config_file: Path | None) -> None:
     _, _, photo = settings.input.rpartition("synthetic:")
     taken = [("the input", Path(photo).expanduser())] if _is_file(photo) else []
     taken += [("a source photo", path) for group in settings.sources for path in group]
+    taken += [("a reference photo", path) for path in (rule(settings.faces).photo, *(photo for _, photo in settings.map)) if path]
     taken += [("the configuration file", config_file)] if config_file else []
     outputs = [("--output", path) for text in settings.outputs if (path := output_file(text))]
     for name, path in (*outputs, ("--report", settings.report), ("--frame-log", settings.frame_log)):

@@ -93,7 +93,7 @@ def finders(settings: Settings, store: ModelStore) -> Finders:
         settings.recogniser,
         store,
         usual=(profile.detector, profile.detector_size),
-        identify=profile.identify,
+        identify=profile.identify or settings.needs_recogniser,
         on_gpu=settings.device != _CPU and runs_on_gpu(settings.backend),
     )
 

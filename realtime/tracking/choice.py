@@ -60,12 +60,14 @@ class Everyone:
 
     always_looks = True
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, patient: bool = False) -> None:
+        """`patient`: see `TrackerSettings`."""
         self._most = most
+        self._starts = most if patient else _STARTS
 
     def choose(self, moment: Moment, crew: Crew, crowd: Crowd, seen: Sequence[Other]) -> None:
         ready = [other for other in seen if moment.at >= other.next_look and crowd.big(moment, other)]
-        for other in ready[:_STARTS]:
+        for other in ready[: self._starts]:
             if len(crew.members) < self._most:
                 start(moment, crew, crowd, other, crew.back(moment, other, RESUME))
 

@@ -25,6 +25,8 @@ _LEARNED = 3
 """Embeddings kept of each person beside the reference."""
 _SURE = 0.2
 """How far above the limit, on the way to 1, a look must lie to be learned from: what is learned wrongly stays."""
+_CLEAR = 0.15
+"""Difference of two cosines with one photo that tells two people apart who are both in view."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ class Gallery:
         self._recogniser = recogniser
         self._references = tuple(references)
         self._limit = recogniser.same_person if similarity is None else similarity
+        self._sure = self._limit + _SURE * (1.0 - self._limit)
         self.reset()
 
     def __len__(self) -> int:
@@ -88,9 +91,13 @@ class Gallery:
         """Whether the face is certainly none of the people: a turned one never is."""
         return not look.turned and max(look.cosines) < self._limit
 
+    def is_second(self, look: Look, person: int, held: float) -> bool:
+        """Whether somebody who looks like this person is not them, because they are here already: `held` is how like the photo that one is.
+        Asked for is a clear distance between the two, and no more than a likeness: a mirror image has more."""
+        return look.cosines[person] < self._sure and held - look.references[person] >= _CLEAR
+
     def learn(self, person: int, look: Look) -> None:
         """Keep a sure look that shows the person in a way not seen yet."""
         learned, cosine = self._learned[person], look.cosines[person]
-        sure = self._limit + _SURE * (1.0 - self._limit)
-        if not look.turned and len(learned) < _LEARNED and sure <= cosine < 0.9:
+        if not look.turned and len(learned) < _LEARNED and self._sure <= cosine < 0.9:
             learned.append(look.embedding)

@@ -33,8 +33,10 @@ _CROWD = 7.0
 class Enrolment:
     """The person followed. Compared by the best match over the embeddings kept, since one pose says little about another."""
 
-    def __init__(self, recogniser: Recogniser | None) -> None:
+    def __init__(self, recogniser: Recogniser | None, similarity: float | None = None) -> None:
+        """`similarity`: the cosine from which a face is the same person; the recogniser's own when None."""
         self._recogniser = recogniser
+        self._similarity = similarity
         self._kept: list[Floats] = []
 
     @property
@@ -52,7 +54,9 @@ class Enrolment:
     @property
     def same_person(self) -> float:
         """Cosine below which a followed face is doubted."""
-        return self._recogniser.same_person if self._recogniser is not None else 1.0
+        if self._recogniser is None:
+            return 1.0
+        return self._recogniser.same_person if self._similarity is None else self._similarity
 
     @property
     def sure(self) -> float:

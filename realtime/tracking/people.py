@@ -53,9 +53,9 @@ class People(Choice):
             back = crew.back(moment, other, self._settings.resume_within)
             if back is not None and self._resume(moment, crew, crowd, other, back):
                 return
-        due = min((other for other in ready if moment.at >= other.next_look), key=lambda other: other.next_look, default=None)
-        if due is not None:
-            self._ask(moment, crew, crowd, due)
+        due = sorted((other for other in ready if moment.at >= other.next_look), key=lambda other: other.next_look)
+        for other in due if self._settings.patient else due[:1]:  # one embedding a frame
+            self._ask(moment, crew, crowd, other)
 
     def _doubt(self, moment: Moment, crew: Crew, seen: Sequence[Other]) -> None:
         """Take back that somebody is nobody's where it may not hold any more."""
@@ -81,28 +81,36 @@ class People(Choice):
         if look is None or isinstance(mesh, Miss):
             return
         person = self._gallery.match(look)
-        if person is not None:
-            other.looks, other.stranger = 0, False
-            if self._gives_way(moment, crew, person, look, other):
-                newcomer.person = person
-                crew.take_up(moment, newcomer, mesh, crowd, other)
-                crew.lost = [member for member in crew.lost if member.person != person]
-        elif self._gallery.is_nobody(look):
-            other.looks += 1
-            other.stranger = other.looks >= _PROOFS
-            other.next_look = moment.at + (_SELDOM if other.stranger else _SOON)
-
-    def _gives_way(self, moment: Moment, crew: Crew, person: int, look: Look, other: Other) -> bool:
-        """Whether the person may be followed on this face: nobody else is taken for them, or one who is less alive or less like them."""
+        if person is None:
+            if self._gallery.is_nobody(look):
+                self._nobody(moment, other)
+            return
         holder = next((member for member in crew.members if member.person == person), None)
-        if holder is None or holder.face is None:
-            return True
-        held = self._gallery.look(moment, holder.face.landmarks.points)
-        like = held.references[person] if held is not None else -1.0
-        if (other.moved, look.references[person]) <= (holder.moved, like):
-            return False
-        crew.release(holder)  # in view, and unknown again: hidden until asked about
-        return True
+        held = self._likeness(moment, holder, person) if holder is not None else -1.0
+        if holder is None or (other.moved, look.references[person]) > (holder.moved, held):
+            self._take(moment, crew, crowd, other, newcomer, mesh, person)
+        elif self._gallery.is_second(look, person, held):
+            self._nobody(moment, other)
+        else:
+            other.looks, other.stranger = 0, False  # a picture or a mirror image of one of the people must not be seen either
+
+    def _take(self, moment: Moment, crew: Crew, crowd: Crowd, other: Other, newcomer: Member, mesh: Landmarks, person: int) -> None:
+        """Follow the person on this face. One who was taken for them before, less alive or less like them, is as unknown as a newcomer."""
+        for member in crew.members:
+            if member.person == person:
+                crew.release(member)
+        newcomer.person = person
+        crew.take_up(moment, newcomer, mesh, crowd, other)
+        crew.lost = [member for member in crew.lost if member.person != person]
+
+    def _nobody(self, moment: Moment, other: Other) -> None:
+        other.looks += 1
+        other.stranger = other.looks >= _PROOFS or self._settings.patient
+        other.next_look = moment.at + (_SELDOM if other.stranger else _SOON)
+
+    def _likeness(self, moment: Moment, member: Member, person: int) -> float:
+        look = self._gallery.look(moment, member.face.landmarks.points) if member.face is not None else None
+        return look.references[person] if look is not None else -1.0
 
     def check(self, moment: Moment, crew: Crew, crowd: Crowd) -> None:
         """Whether those who are followed still are who they were taken for, one a frame at most."""

@@ -66,6 +66,10 @@ class TrackerSettings:
     long_loss: float = 10.0
     identify_every: float = 15.0
     """How often a followed face's identity is checked; with several faces in view seven times as often."""
+    similarity: float | None = None
+    """Cosine from which two faces are one person; None: the recogniser's own."""
+    patient: bool = False
+    """A frame may take as long as it takes, for it is a picture: all that is to be found out is found out in it."""
     smoothing: OneEuroSettings | None = field(default_factory=OneEuroSettings)
     """None: raw landmarks."""
 
@@ -78,6 +82,8 @@ class TrackerSettings:
         for name in ("min_face", "detect_every", "detect_lost_every", "resume_within", "takeover", "takeover_alone", "long_loss"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"expected {name} of 0 or more, got {getattr(self, name)}")
+        if self.similarity is not None and not 0 < self.similarity < 1:
+            raise ValueError(f"expected similarity between 0 and 1, got {self.similarity}")
         if not self.identify_every > 0:
             raise ValueError(f"expected identify_every above 0, got {self.identify_every}")
 

@@ -28,7 +28,7 @@ class Tracker:
         self._settings = settings
         self._followed = Followed(landmarker, Confirmation(detector), settings, count(1))
         self._surroundings = Surroundings(detector, settings)
-        self._enrolment = Enrolment(recogniser)
+        self._enrolment = Enrolment(recogniser, settings.similarity)
         self._checks = Checks(self._followed, self._surroundings, self._enrolment, settings)
         self._search = Search(self._followed, self._surroundings, self._enrolment, settings)
         self.reset()

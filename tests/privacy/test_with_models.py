@@ -16,6 +16,7 @@ import pytest
 
 from realtime import app
 from realtime.config import Settings
+from realtime.following import tracking
 from realtime.pipeline.controls import Controls
 from realtime.pipeline.finish import Finisher
 from realtime.pipeline.infer import Infer
@@ -183,7 +184,7 @@ def film(product, picture, way, on_lost, *, others=None, covers=None, settings=N
     models, identities = product
     person = marked(picture("p001_studio"), models)
     other = cv2.resize(picture("p009_studio"), (SIDE, SIDE), interpolation=cv2.INTER_AREA)
-    tracker = Tracker(models.detector, models.landmarker, models.recogniser, app.tracking(settings or Settings(sources=())))
+    tracker = Tracker(models.detector, models.landmarker, models.recogniser, tracking(settings or Settings(sources=())))
     shown: dict[int, float | None] = {}
     states: list[State] = []
 

@@ -192,3 +192,13 @@ def test_learned_looks_help_and_are_forgotten_on_reset():
 def test_somebody_must_be_looked_for():
     with pytest.raises(ValueError, match="at least one person"):
         Gallery(SceneRecogniser(Scene([])), [])
+
+
+@pytest.mark.parametrize(("cosine", "seen"), [(LIMIT + 0.05, {BEN}), (LIMIT + 0.2, set())])
+def test_one_who_looks_a_little_like_the_person_in_view_is_nobody(cosine, seen):
+    # BEN matches the photo of Anna, but Anna is here, and much more like it.
+    run = Crowd.looking_for(ANNA, people=[Person(seated(120, 240, 100), ANNA)])
+    alike = reference(ANNA) * np.float32(cosine) + reference(BEN) * np.float32(np.sqrt(1 - cosine**2))
+    run.scene.people.append(Person(seated(420, 240, 100), BEN, embedding=alike))
+    answer = run.until(3.0)[-1]
+    assert people(run, answer) == {ANNA: 0} and run.raw(answer) == seen

@@ -1,0 +1,87 @@
+"""Which faces a run follows and swaps: from what was asked to a tracker, and to the infer stage that goes with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from realtime import faces
+from realtime.config import Settings
+from realtime.errors import UsageError
+from realtime.models.base import Detector, Identity, Landmarker, Recogniser, Swapper
+from realtime.photos import load_source
+from realtime.pipeline.controls import Controls
+from realtime.pipeline.infer import Infer
+from realtime.pipeline.several import InferSeveral
+from realtime.profiles import PROFILES
+from realtime.tracking import Everyone, Gallery, People, Ranked, SeveralTracker, Tracker, TrackerSettings, largest, left, nth, right
+from realtime.tracking.choice import Choice, Rank
+from realtime.types import Floats
+from realtime.vision import geometry
+
+MOST_FACES: Final = 8
+"""Faces swapped at once with `--faces all`: the main ones, the others are hidden. Each costs a look of the mesh network and a swap."""
+_RANKS: Mapping[str, Rank] = MappingProxyType({"largest": largest, "left": left, "right": right})
+
+Stage = Infer | InferSeveral
+Notify = Callable[[str], None]
+"""Tells the user one sentence."""
+
+
+def tracking(settings: Settings, patient: bool = False) -> TrackerSettings:
+    """`patient`: for a picture."""
+    return TrackerSettings(
+        score=settings.score,
+        min_face=settings.min_face,
+        detect_every=PROFILES[settings.profile].detect_every,
+        similarity=settings.similarity,
+        patient=patient,
+    )
+
+
+def references(
+    settings: Settings, detector: Detector, landmarker: Landmarker, recogniser: Recogniser | None, notify: Notify
+) -> list[Floats]:
+    """An embedding for each person who is looked for. Raises UsageError for a photo without a face."""
+    photo = faces.rule(settings.faces).photo
+    paths: list[Path] = [path for _, path in settings.map] if photo is None else [photo]
+    if not paths:
+        return []
+    if recogniser is None:
+        raise UsageError("--map and --faces reference: need a network that knows faces: give one with --recogniser, or leave that out")
+    found = []
+    for path in paths:
+        photos, notes = load_source([path], detector, landmarker)
+        for note in notes:
+            notify(note)
+        found.append(recogniser.embed(photos[0].image, geometry.five_points(photos[0].landmarks.points)).copy())
+    return found
+
+
+def infer_stage(
+    settings: Settings,
+    detector: Detector,
+    landmarker: Landmarker,
+    recogniser: Recogniser | None,
+    swapper: Swapper,
+    identities: Sequence[Identity],
+    controls: Controls,
+    known: Sequence[Floats] = (),
+    patient: bool = False,
+) -> Stage:
+    """`known`: what `references` gave. `patient`: for a picture."""
+    rule, tracked = faces.rule(settings.faces), tracking(settings, patient)
+    if rule.name == faces.MAIN and not settings.map:
+        return Infer(Tracker(detector, landmarker, recogniser, tracked), swapper, identities, controls)
+    tracker = SeveralTracker(detector, landmarker, _choice(rule, recogniser, known, tracked), tracked)
+    return InferSeveral(tracker, swapper, identities, controls, [number for number, _ in settings.map])
+
+
+def _choice(rule: faces.Rule, recogniser: Recogniser | None, known: Sequence[Floats], settings: TrackerSettings) -> Choice:
+    if known and recogniser is not None:
+        return People(Gallery(recogniser, known, settings.similarity), settings)
+    if rule.name == "all":
+        return Everyone(MOST_FACES, settings.patient)
+    return Ranked(nth(rule.number) if rule.name == faces.INDEX else _RANKS[rule.name])
