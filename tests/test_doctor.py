@@ -38,7 +38,7 @@ def test_examines_this_machine_without_a_traceback(store: SimpleNamespace) -> No
     assert found["python"].status == "ok"
     assert found["disk"].status == "ok"
     assert "this check failed" not in " ".join(finding.detail for finding in found.values())
-    assert {"system", "cpu", "backend openvino", "backend onnxruntime", "models", "kernels", "video files", "window"} <= set(found)
+    assert {"system", "cpu", "backend openvino", "backend onnxruntime", "models", "kernels", "video files", "content credentials", "window"} <= set(found)
 
 
 def test_every_finding_that_is_not_ok_says_what_to_do(store: SimpleNamespace) -> None:
@@ -71,6 +71,12 @@ def test_one_usable_backend_is_enough_and_none_is_not(monkeypatch: pytest.Monkey
     monkeypatch.setattr("realtime.backends.select.describe", lambda: [broken])
     (finding,) = checks._backends()
     assert (finding.status, finding.detail) == ("cure", broken.why)
+
+
+def test_without_content_credentials_the_swap_still_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("realtime.trust.credentials.available", lambda: False)
+    (finding,) = checks._credentials()
+    assert finding.status == "note" and "pip install" in finding.detail
 
 
 def test_a_full_disk_needs_a_cure(monkeypatch: pytest.MonkeyPatch, store: SimpleNamespace) -> None:

@@ -176,6 +176,18 @@ def _video() -> Iterator[Finding]:
         yield Finding("video files", "note", f"PyAV {av.__version__} has no H.264 encoder ({encoders}): {cure}")
 
 
+def _credentials() -> Iterator[Finding]:
+    from importlib.metadata import version
+
+    from realtime.trust.credentials import available
+    from realtime.trust.seal import INSTALL
+
+    if available():
+        yield Finding("content credentials", "ok", f"c2pa-python {version('c2pa-python')} signs the files that are written")
+    else:
+        yield Finding("content credentials", "note", f"files are written unsigned: {INSTALL}")
+
+
 def _cameras() -> Iterator[Finding]:
     from realtime.sources.cameras import list_cameras
 
@@ -228,6 +240,7 @@ CHECKS: dict[str, Check] = {
     "disk": _disk,
     "kernels": _kernels,
     "video files": _video,
+    "content credentials": _credentials,
     "cameras": _cameras,
     "virtual camera": _virtual_cameras,
     "window": _window,

@@ -92,8 +92,8 @@ def read(path: Path) -> Credentials:
     c2pa = _library()
     with path.open("rb") as stream:
         try:
-            reader = c2pa.Reader(media_type, stream, context=_context())
-            report = json.loads(reader.json())
+            with c2pa.Reader(media_type, stream, context=_context()) as reader:
+                report = json.loads(reader.json())
         except c2pa.C2paError.ManifestNotFound:
             return Credentials("none")
         except c2pa.C2paError as error:
