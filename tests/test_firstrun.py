@@ -13,6 +13,7 @@ from realtime.backends.gpus import Gpu
 from realtime.backends.select import BackendStatus
 from realtime.builder import manifest
 from realtime.builder.run import Plan
+from realtime.builder.table import Row, State
 from realtime.commands.firstrun import judge_waiting
 from realtime.config import Settings
 from realtime.errors import BackendError
@@ -34,7 +35,7 @@ def plans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Plan]:
     monkeypatch.setenv("REALTIME_MODELS", str(models))
     monkeypatch.setenv("REALTIME_ENGINES", str(engines))
     monkeypatch.setattr("realtime.backends.gpus.gpus", lambda: [GPU])
-    monkeypatch.setattr("realtime.builder.run.build", lambda plan, folder, scenes: made.append(plan))
+    monkeypatch.setattr("realtime.builder.run.build", lambda plan, folder, scenes: made.append(plan) or [])
     monkeypatch.setattr(select, "describe", lambda names: [BackendStatus(name, name == "tensorrt", "11.4", "") for name in names])
     mesh = models / "mesh.onnx"
     _wait(engines, "mesh", mesh, manifest.sha256_of(mesh))
@@ -54,7 +55,7 @@ def test_judges_what_waits_for_this_gpu_and_says_so(plans: list[Plan]) -> None:
     ((names, target),) = [([network.name for network in plan.networks], plan.target) for plan in plans]
     assert (names, target) == (["follow", "mesh"], "tensorrt")
     assert plans[0].networks[0].recipe.graph == "follow"
-    assert said == ["judging the tensorrt engines of follow, mesh, once: they were built where there was no GPU; a minute or so"]
+    assert said == ["judging the tensorrt engines of follow, mesh, once: they were built where there was no GPU; a few minutes"]
 
 
 @pytest.mark.parametrize("changes", [{"device": "cpu"}, {"backend": "openvino"}, {"backend": "tensorrt-rtx"}])
@@ -76,6 +77,18 @@ def test_another_gpu_than_they_were_built_for(gpu: Gpu, plans: list[Plan], monke
     monkeypatch.setattr("realtime.backends.gpus.gpus", lambda: [gpu])
     judge_waiting(SETTINGS, _never)
     assert plans == []
+
+
+def test_a_network_of_which_no_engine_passes_is_told_with_the_reason(plans: list[Plan], monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [
+        Row("mesh", "tensorrt", "fp32", State.FAILED_GATE, reason="error 0.1, must be <= 0.005"),
+        Row("mesh", "tensorrt", "fp16", State.FAILED_GATE, reason="error 0.2, must be <= 0.005"),
+        Row("follow", "tensorrt", "fp16", State.CHOSEN),
+    ]
+    monkeypatch.setattr("realtime.builder.run.build", lambda plan, folder, scenes: rows)
+    said: list[str] = []
+    judge_waiting(SETTINGS, said.append)
+    assert said[1:] == ["no tensorrt engine of mesh is used: error 0.1, must be <= 0.005"]
 
 
 def test_what_goes_wrong_is_told_and_the_run_goes_on(plans: list[Plan], monkeypatch: pytest.MonkeyPatch) -> None:

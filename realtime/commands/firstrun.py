@@ -30,8 +30,9 @@ def judge_waiting(settings: Settings, notify: Callable[[str], None]) -> None:
         found = list(_waiting(folder, model_store().folder, targets))
         for target, networks in found:
             names = ", ".join(network.name for network in networks)
-            notify(f"judging the {target} engines of {names}, once: they were built where there was no GPU; a minute or so")
-            _judge(folder, target, networks)
+            notify(f"judging the {target} engines of {names}, once: they were built where there was no GPU; a few minutes")
+            for name, reason in _judge(folder, target, networks):
+                notify(f"no {target} engine of {name} is used: {reason}")
     except RealtimeError as error:
         notify(str(error))
 
@@ -75,9 +76,14 @@ def _with_follow(book: Recipes) -> Recipes:
     return dataclasses.replace(book, rows={**book.rows, FOLLOW: Recipe(graph=FOLLOW, of="mesh")})
 
 
-def _judge(folder: Path, target: str, networks: tuple[Network, ...]) -> None:
+def _judge(folder: Path, target: str, networks: tuple[Network, ...]) -> Iterator[tuple[str, str]]:
+    """Networks of which no engine passed, and why the first did not."""
     from realtime.builder.run import Plan, build
     from realtime.commands.engines import scenes_from
     from realtime.storage import model_store
 
-    build(Plan(networks, target), folder, scenes_from(model_store(), None))
+    rows = build(Plan(networks, target), folder, scenes_from(model_store(), None))
+    for network in networks:
+        own = [row for row in rows if row.model == network.name]
+        if own and not any(row.state == "chosen" for row in own):
+            yield network.name, own[0].reason
