@@ -11,7 +11,7 @@ from realtime.backends.gpus import gpus
 from realtime.backends.select import AUTO, BACKENDS, ENGINES, describe
 from realtime.config import Settings
 from realtime.models.catalog import MODELS
-from realtime.models.convert.fixed import fixed_copies
+from realtime.models.convert.fixed import checked, fixed_copies
 from realtime.models.detectors.finder import FaceFinder
 from realtime.models.detectors.select import face_finder
 from realtime.models.landmarks.points import PointLandmarker
@@ -52,7 +52,8 @@ class Finders:
         found = self._detector_paths(store) | {MESH: store.path(MESH)}
         for choice in (self.landmarker, self.recogniser):
             if choice is not None:
-                found[_key(choice)] = _path(choice, store)
+                path = _path(choice, store)
+                found[_key(choice)] = path if choice in MODELS else checked(path)
         return found
 
     def _detector_paths(self, store: ModelStore) -> dict[str, Path]:

@@ -143,6 +143,18 @@ def test_the_wrong_kind_of_file_is_one_sentence(tmp_path: Path, opened: Open) ->
         chosen(Store(tmp_path), recogniser=str(wrong)).knows(opened({"det": wrong}))
 
 
+@pytest.mark.parametrize("option", ["detector", "landmarker", "recogniser"])
+def test_a_file_that_is_no_network_is_one_sentence_before_a_backend_sees_it(option: str, tmp_path: Path) -> None:
+    junk = tmp_path / "junk.onnx"
+    junk.write_bytes(b"hello" * 100)
+    store = Store(tmp_path)
+    with pytest.raises(ModelError, match=r"^junk.onnx is no ONNX file, or an incomplete one: fetch it again\.$"):
+        chosen(store, **{option: str(junk)}).paths(store)  # type: ignore[arg-type]
+    onnx.save(recognisers.converter_twin(), junk)
+    with pytest.raises(ModelError, match=r"^junk.onnx takes something else than one picture: name a file .*\.$"):
+        chosen(store, **{option: str(junk)}).paths(store)  # type: ignore[arg-type]
+
+
 DATA = Path(__file__).parent / "data"
 
 

@@ -25,6 +25,12 @@ def fixed_copies(path: Path, sizes: tuple[int, ...], folder: Path) -> tuple[Path
     return tuple(_copy(path, size, folder / f"{copies}-{size}.onnx") for size in sizes)
 
 
+def checked(path: Path) -> Path:
+    """The same path. Raises ModelError when it is no ONNX file of a network that takes one picture: backends need many sentences for that."""
+    _dims(_loaded(path), path)
+    return path
+
+
 def _loaded(path: Path) -> Any:
     import onnx
 
@@ -42,7 +48,7 @@ def _dims(network: Any, path: Path) -> Any:
     inputs = [port for port in network.graph.input if port.name not in weights]
     dims: Any = inputs[0].type.tensor_type.shape.dim if len(inputs) == 1 else []
     if len(dims) != 4 or dims[1].dim_value not in (0, 3):
-        raise ModelError(f"{path.name} takes something else than one picture: name a file that finds faces or their points.")
+        raise ModelError(f"{path.name} takes something else than one picture: name a file of a network that looks at faces.")
     return dims
 
 
