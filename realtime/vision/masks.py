@@ -92,19 +92,21 @@ def fill_share(share: Floats, mask: Mask) -> None:
             mask[y, x] = np.uint8(min(max(share[y, x], np.float32(0)), np.float32(1)) * np.float32(255) + np.float32(0.5))
 
 
-@compiled("void(f4[:,:,::1], u1[::1], u1[:,::1])")
-def fill_classes(scores: Floats, shown: Array, mask: Mask) -> None:
-    """255 where the class with the highest of `scores` (k, h, w) is one with `shown` (k,) not 0, else 0."""
-    classes, height, width = scores.shape
+@compiled("void(f4[:,:,::1], u1[::1], i8, u1[:,::1])")
+def fill_classes(scores: Floats, shown: Array, step: int, mask: Mask) -> None:
+    """255 where the class with the best of `scores` (k, h, w) has `shown` (k,) not 0, else 0; of every step-th row and column."""
+    classes = len(shown)
+    height, width = mask.shape
     best, value = np.empty(width, np.uint8), np.empty(width, np.float32)
     for y in range(height):
-        value[:] = scores[0, y]
+        for x in range(width):
+            value[x] = scores[0, y * step, x * step]
         best[:] = shown[0]
-        for k in range(1, classes):  # class by class along the row, as the scores lie: pixel by pixel takes six times as long
-            line, speaks = scores[k, y], shown[k]
+        for k in range(1, classes):  # class by class along the row, as the scores lie
+            line, speaks = scores[k, y * step], shown[k]
             for x in range(width):
-                if line[x] > value[x]:
-                    value[x] = line[x]
+                if line[x * step] > value[x]:
+                    value[x] = line[x * step]
                     best[x] = speaks
         for x in range(width):
             mask[y, x] = 255 if best[x] else 0

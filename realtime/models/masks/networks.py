@@ -135,7 +135,7 @@ class RegionMask:
         self._session, self._name = session, name
         self._template = FFHQ_512
         self._classes = _shown(keep)
-        self._shown = np.empty((512, 512), np.uint8)
+        self._shown = np.empty((512 // _COARSE, 512 // _COARSE), np.uint8)
 
     @property
     def name(self) -> str:
@@ -146,10 +146,10 @@ class RegionMask:
         self._eye.see(frame, transform, lambda pixels, planes: fill_normalised(pixels, planes, _SCALE, _SHIFT, True))
         scores = self._output.read(self._session.run())[0]
         sound(scores[:, ::_SAMPLE, ::_SAMPLE], self._name)
-        fill_classes(scores, self._classes, self._shown)
-        soften(self._shown, _EDGE * self._eye.size)
+        fill_classes(scores, self._classes, _COARSE, self._shown)
+        soften(self._shown, _EDGE * len(self._shown))
         sharpen_edge(self._shown)
-        return View(self._shown, transform, 0)
+        return View(self._shown, transform / _COARSE, 0)
 
     def reset(self) -> None:
         pass
@@ -161,6 +161,8 @@ class RegionMask:
 _EDGE = 0.02
 """Blur of a mask's edge, a share of its side: facefusion's sigma of 5 pixels in 256."""
 _CLASSES = 19
+_COARSE = 2
+"""The class of every second pixel is looked up: the edge is blurred by more than that."""
 _SAMPLE = 16
 """Every so many pixels across and down are looked at: all the scores would take 3 ms, and a network that overflows does so everywhere."""
 _MEAN, _STD = np.array([0.485, 0.456, 0.406], np.float32), np.array([0.229, 0.224, 0.225], np.float32)
