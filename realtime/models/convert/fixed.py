@@ -26,7 +26,7 @@ def fixed_copies(path: Path, sizes: tuple[int, ...], folder: Path) -> tuple[Path
 
 
 def checked(path: Path) -> Path:
-    """The same path. Raises ModelError when it is no ONNX file of a network that takes one picture: backends need many sentences for that."""
+    """The same path. Raises ModelError when it is no ONNX file of a network that takes one picture: backends say so at length."""
     _dims(_loaded(path), path)
     return path
 
