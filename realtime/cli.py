@@ -71,7 +71,7 @@ def _command(argv: Sequence[str]) -> int:
     if name == "help":
         name, rest = (rest[0], ["--help"]) if rest else ("run", ["--help"])
     if name != "run" and name not in COMMANDS:
-        from realtime.config import near_miss
+        from realtime.values import near_miss
 
         hint = near_miss(name, tuple(COMMANDS)) or f" (the commands are {', '.join(COMMANDS)}; to swap a face: --source {name})"
         raise UsageError(f"unknown command '{name}'{hint}")

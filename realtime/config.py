@@ -7,8 +7,7 @@ Everything here is the edge: a value that gets past it is of the right type and 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,26 @@ from realtime.faces import MAIN, REFERENCE, parse_faces, parse_map, resolve, rul
 from realtime.models.choose import model_choice
 from realtime.models.finishes.choice import COLOURS, MASKS, REGIONS, names, parse_enhancer, parse_enlarger, parse_padding
 from realtime.models.swappers.choice import holds_person, parse_layers, parse_swapper
+from realtime.values import (
+    SIZES,
+    choice_of,
+    is_file,
+    near_miss,
+    number_between,
+    one_of,
+    output_file,
+    parse_count,
+    parse_degrees,
+    parse_device,
+    parse_flag,
+    parse_outputs,
+    parse_people,
+    parse_size,
+    parse_target,
+    parse_text,
+    same_file,
+    whole_between,
+)
 
 PROFILES = ("fast", "quality", "light")
 ON_LOST = ("hide", "freeze", "pass")
@@ -27,7 +46,6 @@ SWAP_CONTRACTS = (
 )  # fmt: skip
 BACKENDS = ("auto", "tensorrt", "tensorrt-rtx", "cuda", "directml", "coreml", "openvino", "onnxruntime")
 LOG_LEVELS = ("debug", "info", "warning", "error")
-SIZES = {"360p": (640, 360), "480p": (640, 480), "540p": (960, 540), "720p": (1280, 720), "1080p": (1920, 1080), "1440p": (2560, 1440)}
 
 _LARGEST_CONFIG = 1 << 20
 
@@ -143,173 +161,33 @@ class Option:
         return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, int) and not isinstance(value, bool):
-        value = str(value)  # `input = 0` in a file
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError
-    return value.strip()
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    values = [value] if isinstance(value, str) else value
-    if not isinstance(values, Sequence) or not values:
-        raise ValueError
-    return tuple(_text(each) for each in values)
-
-
-def _photo(value: Any) -> Path:
-    if not isinstance(value, str) or not value:
-        raise ValueError
-    path = Path(value).expanduser()
-    if path.is_dir():
-        raise UsageError(f"the source {value} is a folder: name the photos in it")
-    if not path.is_file():
-        raise UsageError(f"the source photo {value} does not exist: check the name (the current folder is {Path.cwd()})")
-    return path
-
-
-def _people(value: Any) -> tuple[tuple[Path, ...], ...]:
-    """`"me.jpg"`, `["a.jpg", "b.jpg"]` (one person) or `[["a1.jpg", "a2.jpg"], ["b.jpg"]]` (two people)."""
-    if isinstance(value, str):
-        value = [value]
-    if not isinstance(value, list) or not value:
-        raise ValueError
-    groups = value if isinstance(value[0], list) else [value]
-    if not all(isinstance(group, list) and group for group in groups):
-        raise ValueError
-    return tuple(tuple(_photo(each) for each in group) for group in groups)
-
-
-def _size(value: Any) -> tuple[int, int]:
-    text = _text(value).lower()
-    if text in SIZES:
-        return SIZES[text]
-    match = re.fullmatch(r"(\d{1,5})\s*[x×*]\s*(\d{1,5})", text)
-    if match is None:
-        raise ValueError
-    width, height = int(match[1]), int(match[2])
-    # Even, because the I420 that sinks get has half-size colour planes; 8K is more than any path here keeps up with.
-    if width % 2 or height % 2 or not (64 <= width <= 7680 and 64 <= height <= 7680):
-        raise ValueError
-    return width, height
-
-
-def _number(low: float, high: float) -> Callable[[Any], float]:
-    def parse(value: Any) -> float:
-        if isinstance(value, bool):
-            raise ValueError
-        number = float(value)
-        if not low <= number <= high:  # also refuses nan
-            raise ValueError
-        return number
-
-    return parse
-
-
-def _whole(low: int, high: int) -> Callable[[Any], int]:
-    def parse(value: Any) -> int:
-        if isinstance(value, (bool, float)) or not low <= int(value) <= high:
-            raise ValueError
-        return int(value)
-
-    return parse
-
-
-def _count(value: Any) -> int:
-    if isinstance(value, (bool, float)) or int(value) < 1:
-        raise ValueError
-    return int(value)
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError
-    return value
-
-
-def _choice(*names: str) -> Callable[[Any], str]:
-    def parse(value: Any) -> str:
-        if value not in names:
-            raise ValueError
-        return str(value)
-
-    return parse
-
-
-def _device(value: Any) -> str:
-    text = _text(value).lower().replace(" ", "")
-    if text not in ("auto", "cpu") and re.fullmatch(r"\d{1,2}(,\d{1,2})?", text) is None:
-        raise ValueError
-    one, _, other = text.partition(",")
-    if one == other:
-        raise UsageError(f"{text} names one GPU twice: give its number once, or two different ones")
-    return text
-
-
-def _degrees(value: Any) -> int:
-    return int(_choice("0", "90", "180", "270")(_text(value)))
-
-
-def _target(value: Any) -> Path:
-    """A file to be written at the end: its folder must be there now, or the run's result would be lost."""
-    path = Path(_text(value)).expanduser()
-    if "\0" in str(path):
-        raise ValueError
-    if path.is_dir():
-        raise UsageError(f"cannot write {value}: it is a folder, name a file in it")
-    if not path.parent.is_dir():
-        raise UsageError(f"cannot write {value}: the folder {path.parent} does not exist, make it first")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise UsageError(f"cannot write {value}: permission denied, choose a folder you may write to")
-    return path
-
-
-def _outputs(value: Any) -> tuple[str, ...]:
-    """What kind of output each is, the sinks know; where a file would go is checked here, before anything is loaded."""
-    texts = _texts(value)
-    for text in texts:
-        if (path := output_file(text)) is not None and (path.suffix or path.parent != Path() or path.is_dir()):
-            _target(text)
-    return texts
-
-
-def output_file(text: str) -> Path | None:
-    """The file that an output names; None for a device, a window and the like."""
-    return None if text.partition(":")[0] in ("virtualcam", "window", "null") else Path(text).expanduser()
-
-
-def _one_of(choices: Sequence[str]) -> str:
-    return "one of " + ", ".join(choices)
-
-
 _IN_OUT, _PICTURE, _SWAP, _RUN = "In and out", "Picture", "Swap", "Run"
 
 OPTIONS: tuple[Option, ...] = (
     Option("source", "sources", _IN_OUT, "PHOTO", "photos of the face to show; again for a second person",
-           "a list of photo files", _people),
+           "a list of photo files", parse_people),
     Option("input", "input", _IN_OUT, "WHAT", "camera number or name, file, rtsp:// or http:// URL, synthetic",
-           "an input", _text, shown_default="the first camera"),
+           "an input", parse_text, shown_default="the first camera"),
     Option("output", "outputs", _IN_OUT, "WHERE", "virtualcam[:DEVICE], window, FILE.mp4, FILE.png, null; again for more",
-           "an output or a list of outputs", _outputs, shown_default="virtualcam"),
+           "an output or a list of outputs", parse_outputs, shown_default="virtualcam"),
     Option("size", "size", _PICTURE, "SIZE", "picture size to ask for, as 1280x720 or 720p",
-           f"a size such as 1280x720 (even numbers, 64 to 7680) or {_one_of(tuple(SIZES))}", _size, shown_default="720p for cameras"),
+           f"a size such as 1280x720 (even numbers, 64 to 7680) or {one_of(tuple(SIZES))}", parse_size, shown_default="720p for cameras"),
     Option("fps", "fps", _PICTURE, "N", "frames a second to ask for",
-           "a number from 1 to 240", _number(1, 240), shown_default="30 for cameras"),
+           "a number from 1 to 240", number_between(1, 240), shown_default="30 for cameras"),
     Option("mirror", "mirror", _PICTURE, "", "flip left and right, as in a mirror",
-           "true or false", _flag),
+           "true or false", parse_flag),
     Option("rotate", "rotate", _PICTURE, "DEG", "turn clockwise by 0, 90, 180 or 270",
-           "one of 0, 90, 180, 270", _degrees),
+           "one of 0, 90, 180, 270", parse_degrees),
     Option("profile", "profile", _SWAP, "NAME", "fast, quality (finds smaller faces) or light (least memory)",
-           _one_of(PROFILES), _choice(*PROFILES), PROFILES),
+           one_of(PROFILES), choice_of(*PROFILES), PROFILES),
     Option("swapper", "swapper", _SWAP, "NAME|FILE", "mesh, a swap network by its name, or a .onnx or .dfm file",
            "a swapper", parse_swapper),
     Option("swap-contract", "swap_contract", _SWAP, "NAME", "which kind of swap network a .onnx file is, where that cannot be told",
-           _one_of(SWAP_CONTRACTS), _choice(*SWAP_CONTRACTS), SWAP_CONTRACTS, shown_default="recognised"),
+           one_of(SWAP_CONTRACTS), choice_of(*SWAP_CONTRACTS), SWAP_CONTRACTS, shown_default="recognised"),
     Option("swap-size", "swap_size", _SWAP, "PX", "side of the swapped face, some times the network's own",
-           "a whole number from 64 to 1024", _whole(64, 1024), shown_default="the network's own"),
+           "a whole number from 64 to 1024", whole_between(64, 1024), shown_default="the network's own"),
     Option("morph", "morph", _SWAP, "N", "how far a .dfm file goes towards its person, 0 to 1",
-           "a number from 0 to 1", _number(0, 1)),
+           "a number from 0 to 1", number_between(0, 1)),
     Option("swap-layers", "swap_layers", _SWAP, "LAYERS", "layers of a latent swap network that the source decides",
            "layers such as 4-7 or 4-7,10, from 0 to 17", parse_layers, shown_default="4-7"),
     Option("detector", "detector", _SWAP, "NAME|FILE", "what finds faces: auto, a detector by its name, or an .onnx file",
@@ -323,7 +201,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("mask-padding", "mask_padding", _SWAP, "PERCENT", "smaller box or hull: one number, or top,right,bottom,left",
            "one number, or four, from 0 to 60", parse_padding, shown_default="0"),
     Option("mask-blur", "mask_blur", _SWAP, "N", "how soft the edge of box and hull is, 0 to 1",
-           "a number from 0 to 1", _number(0, 1)),
+           "a number from 0 to 1", number_between(0, 1)),
     Option("keep", "keep", _SWAP, "REGIONS", f"what the region mask keeps live: {', '.join(REGIONS)}",
            f"a list of {', '.join(REGIONS)}, or off", names(REGIONS), REGIONS, shown_default="glasses,hair,mouth"),
     Option("colour", "colours", _SWAP, "NAMES", f"match the frame's colours: {', '.join(COLOURS)}",
@@ -331,9 +209,9 @@ OPTIONS: tuple[Option, ...] = (
     Option("enhance", "enhance", _SWAP, "NAME|FILE", "sharpen, a face enhancer by its name, a .onnx file, or off",
            "an enhancer", parse_enhancer, shown_default="the profile's"),
     Option("enhance-blend", "enhance_blend", _SWAP, "N", "how much of the enhanced face is shown, 0 to 1",
-           "a number from 0 to 1", _number(0, 1)),
+           "a number from 0 to 1", number_between(0, 1)),
     Option("fidelity", "fidelity", _SWAP, "N", "how true CodeFormer stays to what it is given, 0 to 1",
-           "a number from 0 to 1", _number(0, 1)),
+           "a number from 0 to 1", number_between(0, 1)),
     Option("enlarge", "enlarge", _SWAP, "NAME", "enlarge pictures and videos: real_esrgan_x2, real_esrgan_x4 or off",
            "a network that enlarges frames, or off", parse_enlarger),
     Option("faces", "faces", _SWAP, "WHICH", "main, all, largest, left, right, index:N or reference:PHOTO",
@@ -341,31 +219,31 @@ OPTIONS: tuple[Option, ...] = (
     Option("map", "map", _SWAP, "SRC=REF,...", "for several people: which source goes on the face of which photo",
            "a list such as me.jpg=anna.jpg,you.jpg=ben.jpg", parse_map, shown_default="off"),
     Option("similarity", "similarity", _SWAP, "N", "how alike two faces of one person must be, 0 to 1",
-           "a number from 0.05 to 0.99", _number(0.05, 0.99), shown_default="what suits the network"),
+           "a number from 0.05 to 0.99", number_between(0.05, 0.99), shown_default="what suits the network"),
     Option("on-lost", "on_lost", _SWAP, "WHAT", "when the face is not found: hide it, freeze, or pass it unswapped",
-           _one_of(ON_LOST), _choice(*ON_LOST), ON_LOST),
+           one_of(ON_LOST), choice_of(*ON_LOST), ON_LOST),
     Option("min-face", "min_face", _SWAP, "PX", "smallest face to swap, in pixels",
-           "a number from 16 to 2000", _number(16, 2000)),
+           "a number from 16 to 2000", number_between(16, 2000)),
     Option("score", "score", _SWAP, "N", "how sure the face finder must be, 0 to 1",
-           "a number from 0.05 to 1", _number(0.05, 1)),
+           "a number from 0.05 to 1", number_between(0.05, 1)),
     Option("badge", "badge", _SWAP, "CORNER", "corner of the 'AI' badge: top-left, bottom-right, ... or off",
-           _one_of((*CORNERS, "off")), _choice(*CORNERS, "off"), (*CORNERS, "off")),
+           one_of((*CORNERS, "off")), choice_of(*CORNERS, "off"), (*CORNERS, "off")),
     Option("backend", "backend", _RUN, "NAME", "what runs the networks: tensorrt, cuda, openvino, ... or auto",
-           _one_of(BACKENDS), _choice(*BACKENDS), BACKENDS),
+           one_of(BACKENDS), choice_of(*BACKENDS), BACKENDS),
     Option("device", "device", _RUN, "WHICH", "where: cpu, a GPU's number, or 0,1 to follow on one, swap on one",
-           "auto, cpu, a GPU's number such as 0, or two such as 0,1", _device),
+           "auto, cpu, a GPU's number such as 0, or two such as 0,1", parse_device),
     Option("gpu-memory-fraction", "gpu_memory_fraction", _RUN, "N", "most of the GPU's memory to take, 0.05 to 1",
-           "a number from 0.05 to 1", _number(0.05, 1), shown_default="no limit"),
+           "a number from 0.05 to 1", number_between(0.05, 1), shown_default="no limit"),
     Option("frames", "frames", _RUN, "N", "stop after so many frames",
-           "a whole number above 0", _count, shown_default="no limit"),
+           "a whole number above 0", parse_count, shown_default="no limit"),
     Option("seconds", "seconds", _RUN, "N", "stop after so many seconds, of a file: of its own time",
-           "a number from 0.1 to 1000000", _number(0.1, 1e6), shown_default="no limit"),
+           "a number from 0.1 to 1000000", number_between(0.1, 1e6), shown_default="no limit"),
     Option("report", "report", _RUN, "FILE", "write rates, latency and stage times as JSON at the end",
-           "a file name", _target),
+           "a file name", parse_target),
     Option("frame-log", "frame_log", _RUN, "FILE", "write one JSON line a frame: state, reason, times",
-           "a file name", _target),
+           "a file name", parse_target),
     Option("log-level", "log_level", _RUN, "LEVEL", "debug, info, warning or error",
-           _one_of(LOG_LEVELS), _choice(*LOG_LEVELS), LOG_LEVELS),
+           one_of(LOG_LEVELS), choice_of(*LOG_LEVELS), LOG_LEVELS),
 )  # fmt: skip
 
 
@@ -374,14 +252,6 @@ def default_config_file() -> Path:
     import platformdirs
 
     return Path(platformdirs.user_config_dir("realtime-faceswap", appauthor=False)) / "config.toml"
-
-
-def near_miss(word: object, known: Sequence[str]) -> str:
-    """ "; did you mean 'x'?" when a known word is close, else nothing."""
-    import difflib
-
-    close = difflib.get_close_matches(str(word).lower(), known, n=1, cutoff=0.6)
-    return f"; did you mean '{close[0]}'?" if close else ""
 
 
 def read_config(path: Path) -> dict[str, object]:
@@ -458,7 +328,7 @@ def load_settings(given: Mapping[str, object], config_file: Path | None = None) 
 def _keep_apart(settings: Settings, config_file: Path | None) -> None:
     """Raises UsageError when a file would be written over one that the run reads, or over another one that it writes."""
     _, _, photo = settings.input.rpartition("synthetic:")
-    taken = [("the input", Path(photo).expanduser())] if _is_file(photo) else []
+    taken = [("the input", Path(photo).expanduser())] if is_file(photo) else []
     taken += [("a source photo", path) for group in settings.sources for path in group]
     taken += [("a reference photo", path) for path in (rule(settings.faces).photo, *(photo for _, photo in settings.map)) if path]
     taken += [("the configuration file", config_file)] if config_file else []
@@ -467,20 +337,6 @@ def _keep_apart(settings: Settings, config_file: Path | None) -> None:
         if path is None or (path.exists() and not path.is_file()):  # a device, as /dev/null, takes it all
             continue
         for what, other in taken:
-            if _same_file(path, other):
+            if same_file(path, other):
                 raise UsageError(f"{name}: {path} would overwrite {what} {other}: give another name")
         taken.append((f"the file for {name}", path))
-
-
-def _is_file(text: str) -> bool:
-    try:
-        return Path(text).expanduser().is_file()
-    except (OSError, ValueError, RuntimeError):  # no file name at all: a URL, a camera
-        return False
-
-
-def _same_file(one: Path, other: Path) -> bool:
-    try:
-        return one.resolve() == other.resolve() or one.samefile(other)
-    except (OSError, ValueError, RuntimeError):  # one of them is not there, or is no file name
-        return False

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from realtime.commands.output import Parser, console, megabytes, notify, print_json, program
 from realtime.commands.progress import FetchBar
-from realtime.config import near_miss
 from realtime.errors import ModelError, UsageError
+from realtime.values import near_miss
 
 if TYPE_CHECKING:
     from realtime.models.row import Model

@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from realtime.config import LOG_LEVELS, near_miss
+from realtime.config import LOG_LEVELS
 from realtime.errors import UsageError
+from realtime.values import near_miss
 
 if TYPE_CHECKING:
     from rich.console import Console
