@@ -48,7 +48,7 @@ def by_signal(seed: int) -> Ending:
         time.sleep(moment)
         start = time.monotonic()
         process.send_signal(number)
-        _, told = process.communicate(timeout=_CONTINUE)
+        told = _rest(process, _CONTINUE)
         seconds = time.monotonic() - start
         left = tuple(path.name for path in Path(folder).iterdir() if path.name != "out.mp4")
         return Ending(moment, seconds, process.returncode, "Traceback" not in told, playable(Path(folder) / "out.mp4"), left)
@@ -58,12 +58,28 @@ def by_full_disk(seconds: float = 8.0) -> Ending:
     """A run whose recording cannot grow beyond FULL_AT bytes, for the file system says so; the other output is to go on."""
     with tempfile.TemporaryDirectory() as folder, _program(Path(folder), "--seconds", str(seconds), limit=_limit_files) as process:
         start = time.monotonic()
-        _, told = process.communicate(timeout=_CONTINUE + seconds)
+        told = _rest(process, _CONTINUE + seconds)
         lasted = time.monotonic() - start
         parts = tuple(path for path in Path(folder).iterdir())
         good = len(parts) == 1 and parts[0].stem.endswith(".part") and playable(parts[0], cut=True)
         went_on = lasted > seconds and "going on without" in told
         return Ending(0.0, lasted - seconds, process.returncode, "Traceback" not in told and went_on, good, ())
+
+
+def prepare() -> None:
+    """One short run, so that no later one has to compile anything."""
+    with tempfile.TemporaryDirectory() as folder, _program(Path(folder), "--frames", "10") as process:
+        process.communicate()
+
+
+def _rest(process: subprocess.Popen[str], limit: float) -> str:
+    """What a process still says until its end; one that does not end in time is ended, which counts like a traceback."""
+    try:
+        return process.communicate(timeout=limit)[1]
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        return "Traceback: did not end"
 
 
 def playable(path: Path, cut: bool = False) -> bool:

@@ -59,6 +59,7 @@ def run(options: argparse.Namespace) -> int:
     with ExitStack() as cleanup:
         rows = Soak(cleanup, options).rows(limits)
     if sys.platform != "win32":
+        endings.prepare()
         rows += signal_rows([endings.by_signal(options.seed * 1000 + number) for number in range(options.signals)], limits)
         rows += disk_rows(endings.by_full_disk(), limits)
     settings = {name: getattr(options, name) for name in ("minutes", "signals", "seed", "quiet")}

@@ -32,8 +32,9 @@ SILENT_SECONDS = 1.0
 """Without a new frame for this long, sinks show the placeholder instead of the last picture: the source is silent, or a network hangs."""
 LOOK_SECONDS = 0.25
 """How often the blend stage looks up while it waits, when no sink expects a steady rate."""
-HUNG_SECONDS = 30.0
-"""The run ends when the networks are at one frame for this long: what is stuck in a driver comes back in seconds or not at all."""
+HUNG_SECONDS = 120.0
+"""The run ends when the networks are at one frame for this long: what is stuck in a driver comes back in seconds or not at all, and what
+has to be compiled first, on a slow machine that does much else, in a minute or so."""
 TICK_SECONDS = 0.015
 """How often the main thread looks after windows, time limits and signals."""
 

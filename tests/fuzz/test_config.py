@@ -14,7 +14,7 @@ from realtime.config import OPTIONS, Settings, load_settings
 from realtime.errors import UsageError
 from tests.fuzz.mutations import mutated
 
-UNHURRIED = settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+UNHURRIED = settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 GOOD = b"""source = [["me.jpg"], ["you.jpg", "me.jpg"]]
 input = "synthetic"
 output = ["out.mp4", "null"]
@@ -95,7 +95,7 @@ def test_damaged_files(config):
 
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
 def test_any_value_for_any_option(option, config):
-    @settings(UNHURRIED, max_examples=25)
+    @settings(UNHURRIED, max_examples=15)
     @given(VALUES)
     def attack(value):
         config.write_text(

@@ -22,7 +22,7 @@ from realtime.sources.image import ImageSource
 from tests.fuzz.mutations import mutated
 
 FORMATS = ("JPEG", "PNG", "GIF", "WEBP", "TIFF", "BMP", "PPM")
-UNHURRIED = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+UNHURRIED = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 def good(kind: str) -> bytes:
