@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from realtime.backends.fake import FakeSession, Step, spec
 from realtime.errors import ModelError
@@ -190,6 +192,19 @@ def test_scrfd_by_hand() -> None:
     session = grid_session(320, {16: [43]})
     (row,) = decoder(session, "x").decode(session.run(), 0.6)
     assert row.tolist() == [16, 0, 64, 64, np.float32(0.9), *([48, 32] * 5)]
+
+
+@settings(max_examples=30)
+@given(st.integers(161, 2000), st.integers(40, 2000), st.integers(0, 19), st.integers(0, 19))
+def test_any_size_of_picture_is_fitted_and_undone(width: int, height: int, column: int, row: int) -> None:
+    """Corners of the input's used part are corners of the picture, whatever rounding did to the shrunk size."""
+    session = grid_session(320, {16: [row * 20 + column]})
+    finder = face_finder([session], "x", adaptive=True)
+    (face, *_) = finder.detect(np.zeros((height, width, 3), np.uint8))
+    shrunk = [max(round(side * 320 / max(width, height)), 1) for side in (width, height)]
+    scale = np.array([width, height]) / shrunk
+    low, high = (np.array([column, row]) * 16 - 32 + 0.5) * scale - 0.5, (np.array([column, row]) * 16 + 32 + 0.5) * scale - 0.5
+    np.testing.assert_allclose(face.box, [*low, *high], rtol=1e-4, atol=1e-2)
 
 
 def test_of_overlapping_faces_the_best_stays() -> None:
