@@ -12,6 +12,8 @@ from typing import Any
 SIZES = {"720p": (720, 1280), "1080p": (1080, 1920)}
 LIBRARIES = ("tensorrt", "tensorrt-rtx")
 PRECISIONS = ("fp32", "fp16")
+GRAPHS = ("off", "own", "library")
+"""`backends.engine.GraphUse`: none, ours around copies and execution, the library's."""
 TOLERANCE = {"fp32": 0.01, "fp16": 0.03, "int8": 0.25}
 """Largest mean difference from the processor's fp32, over the range of its output. GPUs may multiply fp32 with ten bits (TF32)."""
 
@@ -82,7 +84,7 @@ def check_network(library: str, name: str) -> Callable[[Path], Rows]:
             engine, row = built(library, name, work, precision, [onnx], "", feeds)
             yield row
             if engine is not None and has_gpu():
-                for graphs in ("off", "own", "library"):
+                for graphs in GRAPHS:
                     yield from _one_network(library, name, engine, precision, graphs, feeds, truth)
 
     return run
@@ -128,7 +130,7 @@ def _one_path(library: str, graph: str, engine: Path, precision: str, label: str
 
     frames, small = some_frames(size), small_feeds(graph, size)
     truth = on_processor(graph_file(graph, parts, engine.parent), {"frame": frames[0], **small})
-    for graphs in ("off", "own", "library"):
+    for graphs in GRAPHS:
         case = f"{precision} {label}, graphs {graphs}"
         try:
             with TensorRtFrames(engine, library, device(), graphs=graphs, cache=engine.parent / "cache") as session:
@@ -223,7 +225,8 @@ def built(
     """The engine, or None and why there is none. Without a GPU TensorRT-RTX builds for compute capability 86."""
     from realtime.builder import prepare
     from realtime.builder.contract import Contract
-    from realtime.builder.wrap import GRAPHS, wrap
+    from realtime.builder.wrap import GRAPHS as SHAPES
+    from realtime.builder.wrap import wrap
     from realtime.errors import RealtimeError
 
     check, begun = f"{library} {name}", time.perf_counter()
@@ -241,7 +244,7 @@ def built(
             source = work / f"{library}-{name}-{precision}.onnx"
             wrap(graph, files, Contract(), source)
         engine = work / f"{library}-{name}-{precision}.engine"
-        target(library).build(source, precision, engine, () if has_gpu() else (86,), GRAPHS.get(graph, {}), work / "timings")
+        target(library).build(source, precision, engine, () if has_gpu() else (86,), SHAPES.get(graph, {}), work / "timings")
     except RealtimeError as error:
         absent = None if "none here" in str(error) else False
         return None, Row(check, f"{precision}: build", ok=absent, note=str(error))
