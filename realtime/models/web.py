@@ -56,6 +56,8 @@ class HttpDownload:
 
     def _once(self, address: str, path: Path, most: int, on_bytes: Callable[[int], None]) -> bool:
         """Go on with the file; False when the connection ended before it was complete."""
+        if _size(path) > most:
+            path.unlink()  # more than the file has: not its beginning
         begun = _size(path)
         headers = {"User-Agent": "realtime-faceswap", "Accept-Encoding": "identity"} | ({"Range": f"bytes={begun}-"} if begun else {})
         try:

@@ -62,6 +62,13 @@ def test_begins_anew_when_there_is_more_than_the_file_has(tmp_path: Path) -> Non
     assert (tmp_path / "file").read_bytes() == CONTENT
 
 
+def test_more_than_the_file_may_have_is_no_beginning_of_it(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"x" * 9000)
+    with serving(CONTENT + b"y" * 9000) as server, pytest.raises(DownloadError, match="look for it elsewhere"):
+        download(server, tmp_path / "file")
+    assert server.requests == [""], "it was not asked to go on"
+
+
 @pytest.mark.parametrize("announces", [True, False])
 def test_no_more_than_expected_is_ever_written(announces: bool, tmp_path: Path) -> None:
     long = serving(CONTENT, lambda server: setattr(server, "announces", announces))
