@@ -127,7 +127,7 @@ def _around(
             start, before, runs = thread_time(), session.seconds, session.runs
             look()
             times.append((thread_time() - start - (session.seconds - before)) / (session.runs - runs))
-    return Row(name, "around", 1e3 * median(times), "ms", limits.get("around"), "thread CPU time of the rest for each run of the network, median")
+    return Row(name, "around", 1e3 * median(times), "ms", limits.get("around"), "thread CPU time of the rest for each run, median")
 
 
 def of_published_size(folder: Path, runs: int) -> list[Row]:
