@@ -12,12 +12,13 @@ import pytest
 from realtime.errors import BackendError, SinkError
 from realtime.pipeline import pipeline as pipeline_module
 from realtime.pipeline.controls import Controls
+from realtime.pipeline.finish import Finisher
 from realtime.pipeline.infer import Infer
 from realtime.pipeline.pipeline import Halves, Limits
 from realtime.sinks.fake import ScriptedSink
-from realtime.types import Frame, State
-from tests.pipeline.people import FACE, SIZE, PaintingSwapper, Person, ScriptedTracker, face
-from tests.pipeline.test_pipeline import build, our_threads, run, wait_for
+from realtime.types import Frame, State, Verdict
+from tests.pipeline.people import FACE, SIZE, PaintingSwapper, Person, ScriptedTracker, face, picture
+from tests.pipeline.test_pipeline import DEADLINE, build, our_threads, run, wait_for
 from tests.privacy.harness import Watch, paint, shows_mark
 
 SILENT = 0.1
@@ -27,6 +28,14 @@ SILENT = 0.1
 def impatient(monkeypatch):
     monkeypatch.setattr(pipeline_module, "SILENT_SECONDS", SILENT)
     monkeypatch.setattr(pipeline_module, "LOOK_SECONDS", 0.02)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def compiled():
+    """What pastes is machine code: made before anything here is waited for."""
+    finisher = Finisher(*SIZE, "hide", None, None, False)
+    patch = PaintingSwapper().swap(picture(), face())
+    finisher.finish(Verdict(Frame(0, 0.0, picture()), State.SWAPPED, (patch,)))
 
 
 def marked():
@@ -52,7 +61,7 @@ class Hanging:
         self._calls += 1
         if self._calls in self._at:
             self.stuck.set()
-            self.free.wait(20)
+            self.free.wait(DEADLINE)
             self.free.clear()
             return self._then()
         return True
@@ -82,14 +91,15 @@ def test_inference_hangs(on_lost, at, then, halves):
     line = build(frames(120), sinks, fps=100, swapper=swapper, on_lost=on_lost, infer=in_halves(swapper) if halves else None)
     runner = threading.Thread(target=lambda: run(line), daemon=True)
     runner.start()
-    assert hanging.stuck.wait(20)
+    assert hanging.stuck.wait(DEADLINE)
     counts = [sink.count for sink in sinks]
     wait_for(lambda: sinks[0].count > counts[0] + 10)  # the reader of a virtual camera is not left without frames
     wait_for(lambda: sinks[1].count > counts[1])  # nor is a window left with an old picture
     for sink in sinks:
         wait_for(lambda sink=sink: sink.states[-1] is State.FAILED)
     hanging.free.set()
-    runner.join(20)
+    runner.join(DEADLINE)
+    assert not runner.is_alive()
     assert [sink.leaks for sink in sinks] == [[], []]
     assert sinks[1].states[-1] is State.SWAPPED
     assert line.telemetry.hangs == 1
@@ -139,12 +149,13 @@ def test_start_up_shows_a_placeholder(on_lost):
     line = build(iter(steps), sinks, fps=100, swapper=PaintingSwapper(hanging), on_lost=on_lost)
     runner = threading.Thread(target=lambda: run(line), daemon=True)
     runner.start()
-    assert hanging.stuck.wait(20)
+    assert hanging.stuck.wait(DEADLINE)
     wait_for(lambda: sinks[0].states[-1] is State.FAILED)
     assert sinks[0].states[0] is State.STARTING
     assert [sink.leaks for sink in sinks] == [[], []]
     hanging.free.set()
-    runner.join(20)
+    runner.join(DEADLINE)
+    assert not runner.is_alive()
 
 
 @pytest.mark.parametrize("on_lost", ["hide", "freeze"])
