@@ -80,7 +80,7 @@ class Scene:
 
 
 def _picture(name: str) -> tuple[Image, Floats]:
-    with np.load(DATA / "landmarks.npz") as stored:
+    with np.load(DATA / "landmarks.npz", allow_pickle=False) as stored:
         image = cv2.imread(str(DATA / f"{name}.jpg"))
         assert image is not None, name
         return np.asarray(image, np.uint8), stored[name]
