@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from realtime.types import Frame, Image, OutputFrame, Patch, State, Verdict
 from realtime.vision.blend import paste
+from realtime.vision.cover import hide_beside
 from realtime.vision.draw import covers, hide, placeholder
 
 OnLost = Literal["hide", "freeze", "pass"]
@@ -110,8 +111,8 @@ class Finisher:
     def _paint(self, image: Image, verdict: Verdict) -> bool:
         """Swap, hide or pass; True when the picture then is one that must be marked."""
         if verdict.state is State.SWAPPED:
-            for box in verdict.also if self._on_lost != "pass" else ():
-                hide(image, box)
+            if verdict.also and self._on_lost != "pass":
+                hide_beside(image, verdict.also, verdict.patches)
             for patch in verdict.patches:
                 paste(image, patch.x, patch.y, patch.colour, patch.alpha)
             return True

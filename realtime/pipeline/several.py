@@ -13,7 +13,7 @@ from realtime.pipeline.infer import HIDE_GROWTH, HIDE_MARGIN, Failures, Followed
 from realtime.types import Box, Face, Frame, Image, Patch, State, Verdict
 from realtime.vision.geometry import grow
 
-MOST_GROWTH = 0.65
+MOST_GROWTH = 0.4
 """Face sizes that a hidden region grows by at most while others are swapped: the detector looks at every frame then, and a cover that grew
 on would take in those beside it. With nobody swapped it grows on until nothing can be seen."""
 KEPT_SECONDS = 1.0
@@ -141,11 +141,14 @@ class InferSeveral:
     # -- swapping --------------------------------------------------------------------------------------------
 
     def _swap_all(self, frame: Frame, faces: Sequence[Chosen]) -> tuple[list[Patch], list[Box], Exception | None]:
-        """The patches, the faces that gave none, and what a swapper raised last."""
+        """The patches, the faces that gave none, and what a swapper raised last.
+
+        The largest face comes last, over the others: it is the nearest to the camera.
+        """
         patches: list[Patch] = []
         unswapped: list[Box] = []
         failure: Exception | None = None
-        for chosen in faces:
+        for chosen in sorted(faces, key=lambda chosen: chosen.face.box.area):
             try:
                 patch = self._swap(frame, chosen)
             except Exception as error:

@@ -23,8 +23,8 @@ from realtime.types import Box, Landmarks
 
 _PROOFS = 2
 """Looks that must find nobody before a face is seen as it is."""
-_SOON, _SELDOM = 0.3, 3.0
-"""Seconds until an unknown face is looked at again, and one that was found to be nobody's."""
+_SOON, _AGAIN, _SELDOM = 0.3, 1.0, 3.0
+"""Seconds until an unknown face is looked at again, one like somebody who is followed already, and one that is known to be nobody's."""
 _TOUCH = 0.15
 """Face sizes around two faces within which one may be taken for the other."""
 
@@ -93,6 +93,7 @@ class People(Choice):
             self._nobody(moment, other)
         else:
             other.looks, other.stranger = 0, False  # a picture or a mirror image of one of the people must not be seen either
+            other.next_look = moment.at + _AGAIN
 
     def _take(self, moment: Moment, crew: Crew, crowd: Crowd, other: Other, newcomer: Member, mesh: Landmarks, person: int) -> None:
         """Follow the person on this face. One who was taken for them before, less alive or less like them, is as unknown as a newcomer."""

@@ -85,11 +85,16 @@ def test_every_face_gets_the_source_that_is_chosen():
     assert swapper.used == swapper.forks[0].used == ["anna", "ben"]
 
 
+def test_the_nearest_face_is_laid_over_the_others():
+    infer, _, _ = build(Seen((ONE, TWO)))
+    assert [patch.box.area for patch in infer(frame(0)).patches] == [BESIDE.area, FACE.area]
+
+
 def test_each_person_gets_the_source_of_the_map_whatever_is_chosen():
     infer, controls, swapper = build(Seen((Chosen(face(1), 1), Chosen(face(2, BESIDE), 0))), sources=(1, 0))
     controls.source = 1
     infer(frame(0))
-    assert swapper.used == ["anna"] and swapper.forks[0].used == ["ben"]
+    assert swapper.used == ["ben"] and swapper.forks[0].used == ["anna"]  # the smaller face, BESIDE, comes first
 
 
 def test_a_face_that_changes_person_changes_source():
