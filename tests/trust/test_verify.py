@@ -41,7 +41,7 @@ def picture_file(tmp_path: Path) -> Path:
 
 
 def film(path: Path, seconds: float, marked_from: float = 0.0, change: Callable[[Any], Any] = lambda image: image) -> Path:
-    sway, marker = Sway(bundled_person(), 12.0, seed=0), Marker(1280, 720)
+    sway, marker = Sway(cv2.resize(bundled_person(), (640, 360), interpolation=cv2.INTER_AREA), 12.0, seed=0), Marker(640, 360)
     with av.open(str(path), "w") as container:
         video = container.add_stream("libx264", rate=12, options={"preset": "ultrafast", "crf": "24", "g": "12"})
         for number in range(round(seconds * 12)):
@@ -102,7 +102,7 @@ def test_a_mark_too_weak_to_be_read_is_a_trace(tmp_path: Path, picture: Callable
 @pytest.mark.parametrize("change", [
     lambda image: image,
     lambda image: image[:, ::-1],
-    lambda image: cv2.resize(image[80:660, 130:1190], (640, 350), interpolation=cv2.INTER_AREA),
+    lambda image: cv2.resize(image[40:330, 65:595], (424, 232), interpolation=cv2.INTER_AREA),
 ], ids=["as it is", "mirrored", "cropped and smaller"])  # fmt: skip
 def test_seconds_of_a_film_are_read(tmp_path: Path, change: Callable[[Any], Any]) -> None:
     found = verify_file(film(tmp_path / "film.mp4", 1.0, change=change)).watermark
