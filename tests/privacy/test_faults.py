@@ -6,6 +6,7 @@ import threading
 import time
 from collections import deque
 
+import av
 import numpy as np
 import pytest
 
@@ -16,6 +17,7 @@ from realtime.pipeline.finish import Finisher
 from realtime.pipeline.infer import Infer
 from realtime.pipeline.pipeline import Halves, Limits
 from realtime.sinks.fake import ScriptedSink
+from realtime.sinks.video import VideoSink
 from realtime.types import Frame, State, Verdict
 from tests.pipeline.people import FACE, SIZE, PaintingSwapper, Person, ScriptedTracker, face, picture
 from tests.pipeline.test_pipeline import DEADLINE, build, our_threads, run, wait_for
@@ -236,3 +238,16 @@ def test_the_watch_can_tell():
     watch = Watch()
     assert run(build(frames(5), [watch], live=False, track=[None], on_lost="pass")) is None
     assert len(watch.leaks) == 5
+
+
+def test_a_recording_goes_on_through_silence_and_shows_the_placeholder(tmp_path):
+    """In its place in time: the gap is as long in the file as it was."""
+    path = tmp_path / "call.mp4"
+    assert run(build(iter([*frames(8, 0.02), 6 * SILENT, *frames(8, 0.02)]), [VideoSink(path)], fps=50)) is None
+    with av.open(str(path)) as container:
+        shown = [(frame.time, frame.to_ndarray(format="bgr24")) for frame in container.decode(video=0)]
+    assert not any(shows_mark(image) for _, image in shown)
+    gaps = np.diff([time for time, _ in shown])
+    assert sum(gap > SILENT / 2 for gap in gaps) <= 2 and shown[-1][0] > 6 * SILENT
+    longest = int(np.argmax(gaps))
+    assert np.abs(shown[longest][1].astype(int) - shown[0][1]).mean() > 10, "during the gap stands another picture than the last one"
