@@ -25,10 +25,19 @@ def paste(image: Image, x: int, y: int, colour: Image, alpha: Array) -> None:
             first += 1
         while last > first and alpha[row, last - 1] == 0:
             last -= 1
-        for j in range(first, last):  # one opacity per byte, so that the next loop runs over plain bytes and can use vector instructions
-            wide[3 * j] = wide[3 * j + 1] = wide[3 * j + 2] = alpha[row, j]
         count, start = 3 * (last - first), 3 * ((y + row) * stride + x + first)
-        _blend(pixels[start : start + count], colours[3 * (row * width + first) :], wide[3 * first :])
+        _widen(alpha[row, first:last], wide)
+        _blend(pixels[start : start + count], colours[3 * (row * width + first) :], wide)
+
+
+@kernel
+def _widen(alpha: Array, wide: Array) -> None:
+    """One opacity per byte, so that the next loop runs over plain bytes. Counted from 0, without which LLVM makes no vector code of it."""
+    for j in range(len(alpha)):
+        opacity = alpha[j]
+        wide[3 * j] = opacity
+        wide[3 * j + 1] = opacity
+        wide[3 * j + 2] = opacity
 
 
 @kernel
