@@ -25,6 +25,7 @@ class SFace:
         self._session = session
         self._planes: Floats = session.inputs[spec.name][0]
         self._output = session.specs.outputs[0].name
+        fill_planes(np.zeros((_SIZE, _SIZE, 3), np.uint8), self._planes, 1.0, True)  # compiled now, not when the first face is to be known
 
     @property
     def name(self) -> str:
