@@ -86,12 +86,14 @@ class Network:
         return fingerprint(self.paths, self.recipe.graph)
 
 
+OWN = Path(__file__).with_name("recipes.toml")
+"""The recipes that come with the package: those of `engines/` in the checkout, for where there is none."""
+
+
 def read(path: Path) -> Recipes:
-    """The recipes in a file; those of the program when there is no file. Raises UsageError."""
+    """The recipes in a file; those of the package when there is no file. Raises UsageError."""
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return Recipes()
+        content = tomllib.loads((path if path.is_file() else OWN).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} cannot be read ({error}): mend it, or remove it to build the default models.") from error
     rows = {name: _recipe(name, row, path) for name, row in content.get("models", {}).items()}

@@ -17,12 +17,14 @@ _OURS = Path(__file__).parents[2] / "engines" / "recipes.toml"
 def test_the_recipes_of_the_checkout_are_those_of_the_program() -> None:
     ours = recipes.read(_OURS)
     assert ours.models == (*recipes.DEFAULT_MODELS, "follow")
-    assert set(ours.rows) == set(ours.models)
+    assert set(ours.rows) == {*ours.models, "follow_swap"}
     assert set(recipes.models_of(ours.models, ours)) == set(recipes.DEFAULT_MODELS) <= set(MODELS)
 
 
-def test_without_a_file_the_defaults_are_built(tmp_path: Path) -> None:
-    assert recipes.read(tmp_path / "none.toml") == recipes.Recipes()
+def test_without_a_file_it_is_the_same_that_is_built(tmp_path: Path) -> None:
+    """As where the package runs without its checkout."""
+    assert recipes.read(tmp_path / "none.toml") == recipes.read(_OURS)
+    assert recipes.OWN.read_bytes() == _OURS.read_bytes()
 
 
 @pytest.mark.parametrize(
