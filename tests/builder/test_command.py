@@ -7,11 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import onnx
 import pytest
 
 from realtime import cli
-from realtime.builder.run import Plan, build
-from realtime.commands import checks
+from realtime.builder.run import Plan, WriteScenes, build
+from realtime.commands import checks, engines
 from realtime.commands.engines import parser
 from realtime.errors import BackendError, UsageError
 from tests.builder.conftest import around_mesh
@@ -61,6 +62,34 @@ def test_a_graph_is_planned_for_gpus_only(tmp_path: Path) -> None:
 def test_a_graph_for_a_processor_is_a_sentence(twin: Path, tmp_path: Path) -> None:
     with pytest.raises(BackendError, match="follow is built for GPUs only"):
         build(Plan((around_mesh(twin),), "onnxruntime"), tmp_path, lambda path: path.write_bytes(b""))
+
+
+def test_failed_models_are_named_and_the_exit_code_is_1(
+    twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], write_scenes: WriteScenes
+) -> None:
+    """Each kind of file that cannot be built, and one that can."""
+    wrong = {"truncated": twin.read_bytes()[:500], "text": b"no network at all", "missing": None, "old": _of_opset(twin, 3)}
+    for name, content in wrong.items():
+        if content is not None:
+            (tmp_path / f"{name}.onnx").write_bytes(content)
+    monkeypatch.setattr(engines, "scenes_from", lambda store, calibration: write_scenes)
+    monkeypatch.setattr(engines, "_fetch", lambda store, names: None)
+    files = [str(tmp_path / f"{name}.onnx") for name in wrong]
+    argv = ["engines", "--models", *files, str(twin), "--target", "onnxruntime", "--precision", "fp32"]
+    argv = [*argv, "--engines", str(tmp_path / "engines"), "--json", str(tmp_path / "rows.json")]
+    assert cli.main(argv) == 1
+    assert "no engine for truncated, text, missing, old: the table says why" in capsys.readouterr().err
+    rows = {row["model"]: row for row in json.loads((tmp_path / "rows.json").read_text())["engines"]}
+    assert rows["twin"]["state"] == "chosen"
+    assert all(rows[name]["reason"].endswith(".") and "\n" not in rows[name]["reason"] for name in wrong)
+    assert sorted(path.name for path in (tmp_path / "engines").glob("*.json")) == ["twin.json"]
+
+
+def _of_opset(twin: Path, version: int) -> bytes:
+    """Older than any runtime reads: `version` 3 has other forms of most operators."""
+    model = onnx.load(twin)
+    model.opset_import[0].version = version
+    return bytes(model.SerializeToString())
 
 
 def test_the_doctor_tells_of_engines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

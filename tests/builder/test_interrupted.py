@@ -6,6 +6,7 @@ import errno
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from realtime.builder.candidate import unfinished
 from realtime.builder.jobs import Job, Outcome
 from realtime.builder.run import Plan, build
 from realtime.builder.table import State
-from realtime.builder.targets import base
+from realtime.builder.targets import base, onnxruntime
 from realtime.errors import BackendError
 from tests.builder.conftest import network
 
@@ -162,6 +163,20 @@ def test_a_disk_that_is_full_when_the_manifest_is_written(
     with pytest.raises(BackendError, match="The disk is full"):
         build(plan, tmp_path / "engines", _scenes)
     assert [path.name for path in (tmp_path / "engines").iterdir()] == [".lock"]
+
+
+def test_onnx_runtime_does_not_say_that_a_disk_is_full(twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So free space is looked at when it fails."""
+    beside = tmp_path / "engines"
+    beside.mkdir()
+    (beside / "a.onnx").mkdir()  # cannot be written either
+    build_one = base.target("onnxruntime").build
+    with pytest.raises(BackendError, match="ONNX Runtime cannot build it"):
+        build_one(twin, "fp32", beside / "a.onnx", (), {}, tmp_path)
+    monkeypatch.setattr(onnxruntime.shutil, "disk_usage", lambda path: SimpleNamespace(free=0))
+    with pytest.raises(OSError, match="no room") as caught:
+        build_one(twin, "fp32", beside / "a.onnx", (), {}, tmp_path)
+    assert child._sentence(caught.value) == "The disk is full: free some space and run the builder again."
 
 
 def test_engines_that_wait_for_a_device_are_judged_by_the_next_build_that_has_one(

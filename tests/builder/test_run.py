@@ -19,6 +19,7 @@ from realtime.builder import manifest
 from realtime.builder.candidate import unfinished
 from realtime.builder.run import Plan, WriteScenes, build, planned
 from realtime.builder.table import Row, State
+from realtime.builder.targets.base import target
 from realtime.errors import BackendError
 from realtime.models.lock import locked
 from tests.builder.conftest import network
@@ -85,6 +86,19 @@ def test_one_bad_model_costs_one_row(twin: Path, engines: Path, tmp_path: Path, 
     assert [(row.model, row.state) for row in rows] == [("bad", State.FAILED), ("twin", State.CHOSEN)]
     assert "truncated" in rows[0].reason
     assert unfinished(rows) == ["bad"]
+
+
+def test_operators_that_a_library_lacks_are_all_named(tmp_path: Path) -> None:
+    """Before anything is compiled, by the library's own report where it makes one."""
+    path = tmp_path / "odd.onnx"
+    ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 4]) for name in "xy"]
+    nodes = [helper.make_node("Frob", ["x"], ["w"], domain="odd"), helper.make_node("Grub", ["w"], ["y"], domain="odd")]
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("odd", 1)]
+    onnx.save(helper.make_model(helper.make_graph(nodes, "odd", ports[:1], ports[1:]), opset_imports=opsets, ir_version=8), path)
+    for name in ("onnxruntime", "openvino"):
+        with pytest.raises(BackendError, match=r"odd\.Frob, odd\.Grub"):
+            target(name).build(path, "fp32", tmp_path / "engine", (), {}, tmp_path)
+    assert not (tmp_path / "engine").exists()
 
 
 def test_a_forced_precision_that_fails_keeps_no_engine(twin: Path, engines: Path, write_scenes: WriteScenes) -> None:

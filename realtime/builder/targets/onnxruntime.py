@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -45,6 +47,8 @@ class OnnxRuntimeTarget:
         try:
             ort.InferenceSession(str(source), options, providers=["CPUExecutionProvider"])
         except Exception as error:  # the runtime's exceptions share no base but Exception
+            if shutil.disk_usage(engine.parent).free < source.stat().st_size:  # of which it says "Protobuf serialization failed"
+                raise OSError(errno.ENOSPC, "no room for the optimised graph") from error
             raise BackendError(f"ONNX Runtime cannot build it: {_first_line(error)}.") from error
         arithmetic = {"fp32": "f32", "fp16": "f16"}.get(precision, precision)
         return Built("onnxruntime", version(), arithmetic, {"processor": processor()})
