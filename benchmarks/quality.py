@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import cv2
 import numpy as np
@@ -22,9 +22,10 @@ from benchmarks.judge import Judge, Score, Seen, correlation, flicker
 from benchmarks.sheets import Sheet
 from realtime.app import Models, load_models
 from realtime.backends.select import open_session
-from realtime.config import Settings
+from realtime.config import Settings, option
 from realtime.errors import UsageError
 from realtime.finders import needed
+from realtime.finishing import wishes
 from realtime.following import tracking
 from realtime.models.base import Identity
 from realtime.models.recognisers.sface import SFace
@@ -72,6 +73,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--media", type=Path, metavar="DIR", default=Path("shared/media"), help="the folder with stills/ and videos/")
     parser.add_argument("--quick", action="store_true", help="one source, a few stills and two clips; the limits then say little")
     parser.add_argument("--save", type=Path, metavar="DIR", help="write contact sheets, the original above what came out")
+    parser.add_argument("--mask", metavar="NAMES", default="", help="with these masks, as the program's own --mask")
     parser.add_argument("--only", metavar="WORD", default="", help="'stills', or clips whose name holds WORD")
 
 
@@ -127,21 +129,21 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"{media} holds no stills/ and videos/: point --media at the folder of the acceptance media")
     cv2.setNumThreads(1)
     with ExitStack() as cleanup:
-        rig = opened(cleanup)
+        rig = opened(cleanup, option("mask").parse(options.mask) if options.mask else None)
         sources = list(SOURCES)[: 1 if options.quick else None]
         people = [fitted(rig, media / "stills" / name) for name in sources]
         rows = list(stills_rows(rig, people, media / "stills", options))
         for clip in QUICK_CLIPS if options.quick else CLIPS:
             if options.only in clip:
                 rows += clip_rows(rig, people, media / "videos" / clip, options.save)
-    settings = {"quick": options.quick, "sources": [person.name for person in people], "roles": rig.models.roles}
+    settings = {"quick": options.quick, "mask": options.mask, "sources": [person.name for person in people], "roles": rig.models.roles}
     return finish("quality", rows, settings, options.json)
 
 
-def opened(cleanup: ExitStack) -> Rig:
-    """The default models. Recognition is loaded for the judge whether the tracker uses it or not."""
-    settings, models = Settings(sources=()), model_store()
-    models.ensure({*needed(settings, models), "sface"})
+def opened(cleanup: ExitStack, masks: Any = None) -> Rig:
+    """The default models, and those of `masks`. Recognition is loaded for the judge whether the tracker uses it or not."""
+    settings, models = Settings(sources=(), masks=masks), model_store()
+    models.ensure({*needed(settings, models), *wishes(settings, models.has).models(models.has), "sface"})
     product = load_models(settings, models, cleanup)
     recogniser = SFace(cleanup.enter_context(open_session(models.path("sface"))))
     return Rig(settings, product, Judge(product.landmarker, recogniser))
