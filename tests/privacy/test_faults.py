@@ -104,7 +104,7 @@ def test_inference_hangs(on_lost, at, then, halves):
     assert not runner.is_alive()
     assert [sink.leaks for sink in sinks] == [[], []]
     assert sinks[1].states[-1] is State.SWAPPED
-    assert line.telemetry.hangs == 1
+    assert line.telemetry.hangs >= 1  # a machine that does much else may make for another
 
 
 def test_inference_hangs_for_good(monkeypatch):
@@ -118,9 +118,12 @@ def test_inference_hangs_for_good(monkeypatch):
     wait_for(lambda: our_threads() == set())
 
 
-def test_a_slow_network_is_no_hang():
+def test_a_slow_network_is_no_hang(monkeypatch):
+    monkeypatch.setattr(pipeline_module, "SILENT_SECONDS", 20 * SILENT)
     sink = Watch()
-    assert run(build(frames(60), [sink], swapper=PaintingSwapper(lambda: time.sleep(SILENT / 3) or True))) is None
+    line = build(frames(60), [sink], swapper=PaintingSwapper(lambda: time.sleep(SILENT) or True))
+    assert run(line) is None
+    assert line.telemetry.hangs == 0
     assert set(sink.states) == {State.SWAPPED}
 
 
