@@ -1,6 +1,6 @@
 """Attacks what reads files with ever new variants, guided by the code that they reach: `python scripts/fuzz.py TARGET --seconds 60`.
 
-Needs atheris (`pip install atheris`, Linux and macOS), which mutates good files and keeps those that reach something new. Anything but
+Needs atheris (`pip install '.[fuzz]'`, on Linux), which mutates good files and keeps those that reach something new. Anything but
 the errors that a user may read ends it with an error and leaves the input in the folder `crashes`. tests/fuzz is the short form of this.
 """
 
