@@ -29,6 +29,7 @@ def batches(path: Path) -> Iterator[list[Image]]:
             video.thread_type = "AUTO"
             if video.width * video.height > _MOST_PIXELS:
                 raise UsageError(f"{path.name} is too large to be read: {video.width}x{video.height}")
+            video.codec_context.options = {"max_pixels": str(_MOST_PIXELS)}  # and FFmpeg refuses what grows in mid-stream
             for place in range(PLACES if container.duration else 1):
                 yield _taken(container, video, place)
     except (OSError, IndexError, av.FFmpegError) as error:
