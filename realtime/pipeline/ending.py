@@ -33,8 +33,8 @@ class Stages:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._shut()
         limit = monotonic() + JOIN_SECONDS
+        self._shut()
         for stage in self._stages:
             if not stage.join(max(0.05, limit - monotonic())):
                 log.warning("the %s thread did not end in time and was left behind: its device or file hangs", stage.name)

@@ -32,7 +32,8 @@ _GONE_AFTER = 1.0
 _GONE_GRABS = 10
 _BACK_OFF = (0.25, 1.0)
 """Seconds between attempts to reopen a camera that vanished: the first, and the longest, for which a meeting may have to wait."""
-_JOIN = 1.5
+_JOIN = 0.5
+"""Seconds that closing waits for the thread: Ctrl-C is to be over within one, and a driver may not answer for ten."""
 
 
 class Capture(Protocol):
