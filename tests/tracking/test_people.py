@@ -86,6 +86,23 @@ def test_while_one_of_the_people_is_lost_everybody_is_in_doubt_again():
     assert run.raw(run.until(4.0, 2.03)[-1]) == {BEN, CARL}
 
 
+def test_one_of_the_people_who_comes_up_in_a_strangers_place_is_not_seen():
+    # Ben is known to be nobody; he is gone, and Anna is there half a face beside, as if he had moved.
+    run = Crowd.looking_for(ANNA, people=[Person(between(0, 3, at(300, 240, 100)), BEN), Person(between(3, 99, at(336, 240, 100)), ANNA)])
+    assert run.raw(run.until(3.0)[-1]) == {BEN}
+    run.scene.presence = 0.1  # so that nobody can be asked about
+    assert all(run.raw(run.step(3.0 + i / 30)) == set() for i in range(20))
+
+
+def test_one_of_the_people_who_changes_places_with_a_stranger_is_not_seen():
+    # Ben steps aside and Anna is where he was.
+    ben = either(between(0, 3, at(300, 240, 100)), between(3, 99, at(358, 240, 100)))
+    run = Crowd.looking_for(ANNA, people=[Person(between(3, 99, at(298, 240, 100)), ANNA), Person(ben, BEN)])
+    assert run.raw(run.until(3.0)[-1]) == {BEN}
+    run.scene.presence = 0.1
+    assert all(ANNA not in run.raw(run.step(3.0 + i / 30)) for i in range(20))
+
+
 def test_the_person_is_known_anywhere_on_return():
     path = either(between(0, 2, seated(120, 240, 100)), between(4, 99, seated(420, 240, 100)))
     run = Crowd.looking_for(ANNA, people=[Person(path, ANNA)])
