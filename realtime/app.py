@@ -88,7 +88,8 @@ def load_models(settings: Settings, models: ModelStore, cleanup: ExitStack, noti
     """Open every network on its backend; `cleanup` closes them. The models must be in the store."""
     used, fraction = finders(settings, models), settings.gpu_memory_fraction
     count = len(used.names) + (settings.swapper != MESH)
-    opener = Opener(settings.backend, models, engines_folder(), cleanup, notify, *places(settings.device, fraction, count), fraction)
+    engines = settings.engines or engines_folder()
+    opener = Opener(settings.backend, models, engines, cleanup, notify, *places(settings.device, fraction, count), fraction)
 
     def open_all() -> tuple[dict[str, Session], FrameSession | None]:
         return opener.open(used.paths(models)), opener.open_follow(models.path(MESH))

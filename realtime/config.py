@@ -29,6 +29,7 @@ from realtime.values import (
     parse_degrees,
     parse_device,
     parse_flag,
+    parse_folder,
     parse_outputs,
     parse_people,
     parse_size,
@@ -114,6 +115,7 @@ class Settings:
     badge: str = "bottom-right"
     """A corner, or "off"."""
     backend: str = "auto"
+    engines: Path | None = None
     device: str = "auto"
     """"auto", "cpu", a GPU's number, or two with a comma: one to follow on and one to swap on."""
     gpu_memory_fraction: float | None = None
@@ -234,6 +236,8 @@ OPTIONS: tuple[Option, ...] = (
            "auto, cpu, a GPU's number such as 0, or two such as 0,1", parse_device),
     Option("gpu-memory-fraction", "gpu_memory_fraction", _RUN, "N", "most of the GPU's memory to take, 0.05 to 1",
            "a number from 0.05 to 1", number_between(0.05, 1), shown_default="no limit"),
+    Option("engines", "engines", _RUN, "DIR", "where build_engines.py put its engines",
+           "a folder", parse_folder, shown_default="where it puts them by itself"),
     Option("frames", "frames", _RUN, "N", "stop after so many frames",
            "a whole number above 0", parse_count, shown_default="no limit"),
     Option("seconds", "seconds", _RUN, "N", "stop after so many seconds, of a file: of its own time",

@@ -138,6 +138,16 @@ def parse_target(value: Any) -> Path:
     return path
 
 
+def parse_folder(value: Any) -> Path:
+    """A folder that is there."""
+    path = Path(parse_text(value)).expanduser()
+    if "\0" in str(path):
+        raise ValueError
+    if not path.is_dir():
+        raise UsageError(f"there is no folder {value}: check its name")
+    return path
+
+
 def parse_outputs(value: Any) -> tuple[str, ...]:
     """What kind of output each is, the sinks know; where a file would go is checked here, before anything is loaded."""
     texts = parse_texts(value)

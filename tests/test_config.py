@@ -59,13 +59,14 @@ def test_all_values_from_the_command_line(photo: Path, tmp_path: Path) -> None:
         "input": "rtsp://host/stream", "output": ["window", "out.mp4"], "size": "720p", "fps": "29.97", "mirror": True, "rotate": "90",
         "faces": "index:2", "similarity": "0.5",
         "profile": "light", "on-lost": "freeze", "min-face": "64", "score": "0.5", "badge": "off", "backend": "onnxruntime",
+        "engines": str(tmp_path),
         "report": str(tmp_path / "r.json"), "frame-log": str(tmp_path / "f.jsonl"), "log-level": "info", "frames": "12", "seconds": "3.5",
     }  # fmt: skip
     assert load_settings(given_values) == Settings(
         sources=((photo, photo), (photo,)), input="rtsp://host/stream", outputs=("window", "out.mp4"), size=(1280, 720), fps=29.97,
         faces="index:2", similarity=0.5,
         mirror=True, rotate=90, profile="light", on_lost="freeze", min_face=64.0, score=0.5, badge="off", backend="onnxruntime",
-        report=tmp_path / "r.json", frame_log=tmp_path / "f.jsonl", log_level="info", frames=12, seconds=3.5,
+        engines=tmp_path, report=tmp_path / "r.json", frame_log=tmp_path / "f.jsonl", log_level="info", frames=12, seconds=3.5,
     )  # fmt: skip
 
 
@@ -112,6 +113,7 @@ def test_a_byte_order_mark_is_no_obstacle(photo: Path, tmp_path: Path) -> None:
         ("frames", "0", "a whole number above 0"),
         ("score", "2", "from 0.05 to 1"),
         ("report", "no/such/folder/r.json", "does not exist, make it first"),
+        ("engines", "no/such/folder", "there is no folder no/such/folder: check its name"),
         ("input", " ", "is not an input"),
     ],
 )

@@ -58,6 +58,13 @@ def test_judges_what_waits_for_this_gpu_and_says_so(plans: list[Plan]) -> None:
     assert said == ["judging the tensorrt engines of follow, mesh, once: they were built where there was no GPU; a few minutes"]
 
 
+def test_looks_where_the_run_is_told_to_look(plans: list[Plan], tmp_path: Path) -> None:
+    judge_waiting(dataclasses.replace(SETTINGS, engines=tmp_path), pytest.fail)
+    assert plans == []
+    judge_waiting(dataclasses.replace(SETTINGS, engines=tmp_path / "engines"), lambda said: None)
+    assert len(plans) == 1
+
+
 @pytest.mark.parametrize("changes", [{"device": "cpu"}, {"backend": "openvino"}, {"backend": "tensorrt-rtx"}])
 def test_a_run_that_will_not_use_them_does_not(changes: dict[str, Any], plans: list[Plan]) -> None:
     said: list[str] = []

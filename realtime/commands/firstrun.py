@@ -24,7 +24,7 @@ def judge_waiting(settings: Settings, notify: Callable[[str], None]) -> None:
         return  # looked at first: a run on a processor pays nothing for this
     from realtime.storage import engines_folder, model_store
 
-    folder = engines_folder()
+    folder = settings.engines or engines_folder()
     targets = [name for name in ENGINES if settings.backend in (AUTO, name)]
     try:
         found = list(_waiting(folder, model_store().folder, targets))
