@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from realtime.commands.firstrun import judge_waiting
 from realtime.commands.machine import kernels_cached
 from realtime.commands.output import Parser, milliseconds, notify, program
 from realtime.commands.progress import FetchBar
+from realtime.commands.signals import end_on_signals
 from realtime.config import OPTIONS, Option, Settings, load_settings
 from realtime.errors import RealtimeError
 from realtime.trust import consent
@@ -105,18 +105,6 @@ def inform() -> None:
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             raise RealtimeError("nothing was done: answer yes to go on")
     consent.remember(folder)
-
-
-def end_on_signals() -> None:
-    """A polite kill and a closed terminal end the run the way Ctrl-C does: devices are released and files are left playable."""
-    for name in ("SIGTERM", "SIGHUP", "SIGBREAK"):
-        number = getattr(signal, name, None)
-        if number is not None:
-            signal.signal(number, _interrupt)
-
-
-def _interrupt(number: int, _frame: object) -> None:
-    raise KeyboardInterrupt(number)
 
 
 def summary(report: Any, outputs: Sequence[str]) -> str:

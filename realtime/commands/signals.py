@@ -1,0 +1,37 @@
+"""Signals that end a run."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from typing import Any
+
+_AGAIN = 0.05
+"""Seconds until an interrupt that was lost is made again: by then the callback that lost it is over."""
+
+
+def end_on_signals() -> None:
+    """A polite kill and a closed terminal end the run the way Ctrl-C does: devices are released and files are left playable.
+
+    Nor is Ctrl-C lost in a library: code is compiled through callbacks, where Python prints an exception and goes on.
+    """
+    for name in ("SIGTERM", "SIGHUP", "SIGBREAK"):
+        number = getattr(signal, name, None)
+        if number is not None:
+            signal.signal(number, _interrupt)
+    sys.unraisablehook = _told
+
+
+def _interrupt(number: int, _frame: object) -> None:
+    raise KeyboardInterrupt(number)
+
+
+def _told(lost: Any) -> None:
+    """Called for an exception that could not be passed on. Where there are no timers (Windows) Ctrl-C has to be pressed again."""
+    if not issubclass(lost.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(lost)
+    elif hasattr(signal, "setitimer"):
+        given = lost.exc_value.args if lost.exc_value is not None else ()
+        number = given[0] if given else signal.SIGINT
+        signal.signal(signal.SIGALRM, lambda *_: _interrupt(number, None))
+        signal.setitimer(signal.ITIMER_REAL, _AGAIN)

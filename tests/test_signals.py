@@ -1,0 +1,46 @@
+"""An interrupt that a library's callback has lost comes again."""
+
+from __future__ import annotations
+
+import ctypes
+import signal
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from realtime.commands.signals import end_on_signals
+
+
+@pytest.fixture(autouse=True)
+def restored() -> Iterator[None]:
+    names = [name for name in ("SIGTERM", "SIGHUP", "SIGALRM", "SIGBREAK") if hasattr(signal, name)]
+    before = {getattr(signal, name): signal.getsignal(getattr(signal, name)) for name in names}
+    hook = sys.unraisablehook
+    yield
+    sys.unraisablehook = hook
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timers")
+@pytest.mark.parametrize(("given", "number"), [((), signal.SIGINT), ((signal.SIGTERM,), signal.SIGTERM)])
+def test_an_interrupt_lost_in_a_callback_is_raised_after_it(given: tuple[int, ...], number: int) -> None:
+    def lose() -> None:
+        raise KeyboardInterrupt(*given)
+
+    end_on_signals()
+    ctypes.CFUNCTYPE(None)(lose)()
+    with pytest.raises(KeyboardInterrupt) as caught:
+        time.sleep(5)
+    assert caught.value.args == (number,)
+
+
+def test_other_exceptions_are_printed_as_ever(capsys: pytest.CaptureFixture[str]) -> None:
+    def fail() -> None:
+        raise ValueError("odd")
+
+    end_on_signals()
+    ctypes.CFUNCTYPE(None)(fail)()
+    assert "ValueError: odd" in capsys.readouterr().err
