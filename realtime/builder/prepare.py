@@ -115,7 +115,8 @@ def _outermost(graph: Any) -> list[str]:
     """Names of the layers that see the network's inputs, or give its outputs, with no other layer between; none when those are all.
 
     Eight bits with a sign leave a picture 127 levels, and the last layer's error is added to the result as it is. *Measured* on the twin of
-    inswapper_128: 40 dB without those two layers, 30 dB with them, which are 0.4% of its work.
+    inswapper_128 at an eighth of its width: 47 dB and a cosine of identities of 0.997 without those two layers, 36 dB and 0.980 with them.
+    They are 0.4% of its work.
     """
     layers = [node.name for node in graph.node if node.op_type in _QUANTISED]
     outer = {*_first(graph.node, {port.name for port in graph.input}, forwards=True)}

@@ -14,6 +14,7 @@ from realtime.backends.openvino import OpenVinoSession
 from realtime.builder import prepare
 from realtime.errors import ModelError
 from realtime.types import Array
+from tests.twins.inswapper import full_twin
 
 
 def _samples(path: Path, count: int = 4) -> list[dict[str, Array]]:
@@ -104,6 +105,20 @@ def test_first_and_last_layers_keep_their_precision(twin: Path, tmp_path: Path) 
     made = {name: node.op_type for node in nodes for name in node.output}
     kinds = {node.name: made.get(node.input[0], "input") for node in nodes if node.op_type in ("Conv", "MatMul")}
     assert kinds == {"down": "input", "style": "input", "mix": "DequantizeLinear"}
+
+
+def test_the_large_twin_is_a_swap_network_with_a_matrix_at_its_end(tmp_path: Path) -> None:
+    """What the benchmark of engines measures, narrow."""
+    model = full_twin(1 / 32)
+    onnx.checker.check_model(model)
+    assert model.graph.initializer[-1].name == "emap"
+    onnx.save(model, tmp_path / "twin.onnx")
+    with OnnxRuntimeSession(tmp_path / "twin.onnx") as session:
+        assert {spec.name: spec.shape for spec in session.specs.inputs} == {"target": (1, 3, 128, 128), "source": (1, 512)}
+        face, latents = np.full((1, 3, 128, 128), 0.5, np.float32), np.eye(512, dtype=np.float32)
+        outputs = [session.run({"target": face, "source": latents[None, index]})["output"].copy() for index in (0, 1)]
+    assert 0.01 < np.abs(outputs[0] - face).mean() < 0.25
+    assert np.abs(outputs[0] - outputs[1]).mean() > 1e-4
 
 
 def test_a_network_of_outermost_layers_alone_is_quantised_whole(tmp_path: Path) -> None:

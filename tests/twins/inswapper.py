@@ -53,7 +53,9 @@ def full_twin(width: float = 1.0, seed: int = 1) -> Any:
     which the network rests, have it (Chen et al., 2020); the counts are those of the published file.
 
     Random weights, but as tame as trained ones: filters are blind to flat colour, and each block changes its features by a fifth. Without
-    that each layer enlarges whatever errors come in, and what a gate says of lower precisions would be about noise.
+    that each layer enlarges whatever errors come in, and what a gate says of lower precisions would be about noise. What it computes is
+    painted faintly over the face that it is given, so that there is a person to be seen in it. All this says how fast such a network is,
+    and nothing about what lower precisions do to real weights.
     """
     net = _Net(seed)
     a, b, c, d = (max(4, int(channels * width)) for channels in (128, 256, 512, 1024))
@@ -68,8 +70,8 @@ def full_twin(width: float = 1.0, seed: int = 1) -> Any:
     x = net.conv(net.doubled(x), c, b, act="LeakyRelu", pad=1)
     x = net.conv(x, b, a, act="LeakyRelu", pad=1)
     x = net.add("Tanh", net.conv(net.padded(x, 3), a, 3, 7))
-    net.nodes.append(helper.make_node("Mul", [x, net.constant(np.float32(0.5))], ["halved"], name="halve"))
-    net.nodes.append(helper.make_node("Add", ["halved", net.constant(np.float32(0.5))], ["output"], name="shift"))
+    net.nodes.append(helper.make_node("Mul", [x, net.constant(np.float32(0.25))], ["faint"], name="weaken"))
+    net.nodes.append(helper.make_node("Add", ["faint", "target"], ["output"], name="paint"))
     turn, _ = np.linalg.qr(net.rng.standard_normal((LATENT, LATENT)))
     weights = [*net.weights, numpy_helper.from_array(turn.astype(np.float32), "emap")]
     return _model(net.nodes, weights, SIZE, LATENT, TensorProto.FLOAT)
