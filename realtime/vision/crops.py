@@ -64,6 +64,28 @@ def write_pixels(values: Floats, image: Image, tally: Array) -> None:
         tally[1] += count
 
 
+@compiled("void(u1[:,:,::1], i8, i8, i8, u1[:,:,::1])")
+def take_every(image: Image, step: int, row: int, column: int, out: Image) -> None:
+    """out (h, w, 3) = every step-th pixel of `image` (h * step, w * step, 3), from (row, column) on. A tenth of the time of slices."""
+    height, width, _ = out.shape
+    for y in range(height):
+        line, made = image[y * step + row].reshape(-1), out[y].reshape(-1)
+        for x in range(width):
+            at = 3 * (x * step + column)
+            made[3 * x], made[3 * x + 1], made[3 * x + 2] = line[at], line[at + 1], line[at + 2]
+
+
+@compiled("void(u1[:,:,::1], i8, i8, i8, u1[:,:,::1])")
+def put_every(part: Image, step: int, row: int, column: int, image: Image) -> None:
+    """The way back from `take_every`, into `image`."""
+    height, width, _ = part.shape
+    for y in range(height):
+        line, made = part[y].reshape(-1), image[y * step + row].reshape(-1)
+        for x in range(width):
+            at = 3 * (x * step + column)
+            made[at], made[at + 1], made[at + 2] = line[3 * x], line[3 * x + 1], line[3 * x + 2]
+
+
 @compiled("void(u1[:,:,::1], u1[:,::1], u1[:,:,::1])")
 def join(colour: Image, alpha: NDArray[np.uint8], out: NDArray[np.uint8]) -> None:
     """Colour (h, w, 3) and alpha (h, w) to `out` (h, w, 4): OpenCV warps four channels 2.5 times as fast as three, and once."""

@@ -17,7 +17,7 @@ from realtime.models.swappers.ring import PatchRing
 from realtime.types import Array, Face, Floats, Image, Patch, SourcePhoto
 from realtime.vision import geometry
 from realtime.vision.blend import paste
-from realtime.vision.crops import join, soft_box, split, write_levels, write_pixels
+from realtime.vision.crops import join, put_every, soft_box, split, take_every, write_levels, write_pixels
 from realtime.vision.planes import fill_normalised
 
 SMALLEST: Final = 16
@@ -126,6 +126,8 @@ class AlignedSwapper:
         planes, levels = np.zeros((3, 2, 2), np.float32), np.zeros(3, np.float32)
         fill_normalised(image, planes, levels, levels, True)
         write_levels(planes, levels, levels, image, tally)
+        take_every(image, 1, 0, 0, image)
+        put_every(image, 1, 0, 0, image)
         write_pixels(np.zeros((2, 2, 3), np.float32), image, tally)
         joined, alpha = np.zeros((2, 2, 4), np.uint8), np.zeros((2, 2), np.uint8)
         join(image, alpha, joined)

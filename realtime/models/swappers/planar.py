@@ -13,7 +13,7 @@ from realtime.models.swappers.contracts import Contract, Triple
 from realtime.models.swappers.ports import FloatInput, FloatOutput, is_planes
 from realtime.models.swappers.sources import SourceInput
 from realtime.types import Array, Floats, Image, SourcePhoto
-from realtime.vision.crops import write_levels
+from realtime.vision.crops import put_every, take_every, write_levels
 from realtime.vision.planes import fill_normalised
 
 _DARK = 2.0
@@ -38,7 +38,7 @@ class PlanarNetwork:
         self._to = levels_to_input(contract.mean, contract.std)
         self._back = output_to_levels(contract.mean, contract.std) if contract.denormalise else output_to_levels()
         self._tally = np.zeros(2, np.int64)
-        self._parts = [np.s_[row::passes, column::passes] for row in range(passes) for column in range(passes)]
+        self._parts = [(row, column) for row in range(passes) for column in range(passes)]
         side = target.shape[2] if passes > 1 else 0
         self._taken, self._given = np.empty((side, side, 3), np.uint8), np.empty((side, side, 3), np.uint8)
 
@@ -71,9 +71,9 @@ class PlanarNetwork:
             self._pass(before, swapped)
         else:
             for part in self._parts:
-                np.copyto(self._taken, before[part])
+                take_every(before, self._passes, *part, self._taken)
                 self._pass(self._taken, self._given)
-                swapped[part] = self._given
+                put_every(self._given, self._passes, *part, swapped)
         return is_sound(self._tally, before)
 
     def _pass(self, before: Image, swapped: Image) -> None:
