@@ -106,9 +106,9 @@ def split(pixels: NDArray[np.uint8], colour: Image, alpha: NDArray[np.uint8]) ->
         alphas[n] = joined[4 * n + 3]
 
 
-def soft_box(size: int, fade: float) -> NDArray[np.uint8]:
-    """(size, size) uint8: 255 inside, falling smoothly over `fade` of the side to 0 on the outermost pixels."""
+def soft_box(size: int, fade: float, inset: float = 0.0) -> NDArray[np.uint8]:
+    """(size, size) uint8: 255 inside, falling smoothly over `fade` of the side to 0, and 0 on the outermost `inset` of it."""
     numbers = np.arange(size)
-    ramp = np.clip(np.minimum(numbers, numbers[::-1]) / max(fade * size, 1), 0, 1)
+    ramp = np.clip((np.minimum(numbers, numbers[::-1]) - inset * size) / max(fade * size, 1), 0, 1)
     smooth = ramp * ramp * (3 - 2 * ramp)
     return np.asarray(np.rint(np.outer(smooth, smooth) * 255), np.uint8)

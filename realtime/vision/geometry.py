@@ -101,6 +101,14 @@ def _bounds(points: Floats) -> tuple[float, float, float, float]:
     return low_x, low_y, high_x, high_y
 
 
+def moved(box: Box, transform: Transform) -> Box:
+    """The smallest upright box around `box` after the transform."""
+    (a, b, c), (d, e, f) = transform.tolist()
+    x, y = (a * box.x0, a * box.x1), (b * box.y0, b * box.y1)
+    u, v = (d * box.x0, d * box.x1), (e * box.y0, e * box.y1)
+    return Box(c + min(x) + min(y), f + min(u) + min(v), c + max(x) + max(y), f + max(u) + max(v))
+
+
 def grow(box: Box, share: float) -> Box:
     """The box with `share` of its longer side added on every side."""
     margin = share * max(box.width, box.height)

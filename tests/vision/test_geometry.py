@@ -124,3 +124,10 @@ def test_five_points_are_named_points_of_the_mesh() -> None:
     mesh = mesh_at(0, 0, 100).points
     np.testing.assert_allclose(geometry.five_points(mesh), [[-20, -15], [20, -15], [0, 5], [-15, 25], [15, 25]], atol=1e-4)
     assert geometry.five_points(mesh).dtype == np.float32
+
+
+@given(boxes, st.floats(0.1, 10), angles, coordinates, coordinates)
+def test_a_moved_box_holds_the_moved_corners_and_no_more(box: Box, scale: float, degrees: float, x: float, y: float) -> None:
+    transform = turned(scale, degrees, x, y)
+    corners = np.array([[box.x0, box.y0], [box.x1, box.y0], [box.x1, box.y1], [box.x0, box.y1]])
+    assert geometry.moved(box, transform) == pytest.approx(geometry.bounds(geometry.apply(transform, corners)), rel=1e-5, abs=0.01)

@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 
 from realtime.models.swappers.ring import PatchRing
-from realtime.types import Image
+from realtime.types import Box, Image
 from realtime.vision import geometry
 from realtime.vision.align import crop
 from realtime.vision.geometry import Transform
@@ -28,8 +28,7 @@ def cut(image: Image, transform: Transform, out: Image, ring: PatchRing) -> None
     if size < _SMALL or geometry.scale_of(back) >= _COARSE:
         crop(image, transform, size, out=out)
         return
-    corners = np.array([[0, 0], [size, 0], [size, size], [0, size]], np.float32)
-    box, (height, width) = geometry.bounds(geometry.apply(back, corners)), image.shape[:2]
+    box, (height, width) = geometry.moved(Box(0, 0, size, size), back), image.shape[:2]
     x0, y0 = max(int(box.x0) - 2, 0), max(int(box.y0) - 2, 0)
     x1, y1 = min(int(box.x1) + 3, width), min(int(box.y1) + 3, height)
     if x1 <= x0 or y1 <= y0:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from realtime.errors import ModelError, UsageError
-from realtime.models.swappers.aligned import FADE
+from realtime.models.swappers.aligned import FADE, INSET
 from realtime.models.swappers.select import SwapOptions, open_swapper
 from realtime.vision.crops import soft_box
 from tests.models.swappers import scene
@@ -35,7 +35,7 @@ def test_the_layers_named_come_from_the_source(generator: Path, backend: str, la
     out = scene.shown(image, swapper.swap(image, scene.face(points)))
     codes = encoded(scene.planes(image, points, FFHQ * 256, 256) * 2 - 1)
     codes[:, list(layers)] = encoded(scene.planes(*scene.picture(SOURCE), FFHQ * 256, 256) * 2 - 1)[:, list(layers)]
-    expected = scene.pasted(image, points, FFHQ * DRAWN, drawn(codes) / 2 + 0.5, soft_box(DRAWN, FADE) / 255)
+    expected = scene.pasted(image, points, FFHQ * DRAWN, drawn(codes) / 2 + 0.5, soft_box(DRAWN, FADE, INSET) / 255)
     off = np.abs(out - expected)
     assert off.mean() < 0.5 and off.max() < 6
     assert (out != image).mean() > 0.2

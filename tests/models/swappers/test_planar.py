@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from realtime.models.peek import Peek
-from realtime.models.swappers.aligned import FADE
+from realtime.models.swappers.aligned import FADE, INSET
 from realtime.models.swappers.recognise import recognise
 from realtime.models.swappers.select import SwapOptions, open_swapper
 from realtime.types import Array, Floats
@@ -70,7 +70,7 @@ def _expected(name: str, size: int) -> Array:
         for column in range(steps):
             part = known(name, (face[:, :, row::steps, column::steps] - mean) / std, _source(name))
             out[:, :, row::steps, column::steps] = part * std + mean if quirks.denormalise else part
-    return scene.pasted(image, points, template, out, soft_box(size, FADE) / 255)
+    return scene.pasted(image, points, template, out, soft_box(size, FADE, INSET) / 255)
 
 
 @pytest.fixture(scope="module")
