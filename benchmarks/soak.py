@@ -158,7 +158,7 @@ class Soak:
         quiet = director.lost + director.passed
         share = 100 * director.lost / max(quiet, 1)
         all_of_them = f"of {happened}, {director.rounds} rounds"
-        warm_up = min(self._seconds / 3, 60.0)
+        warm_up = min(self._seconds / 2, 300.0)  # pools of pictures grow to the most that were ever in use at once
         return [
             *rows,
             Row("faults", "not survived", happened - survived - unfinished, "", limits.get("not_survived"), all_of_them),
