@@ -1,25 +1,25 @@
-"""`python -m benchmarks NAME --json FILE`.
+"""`python -m benchmarks NAME --json FILE --plot DIR`.
 
-Each benchmark is a module of this folder with a line `SUMMARY`, `arguments(parser)` and `run(options) -> int`, the exit code.
+Each benchmark is a module of this folder with a line `SUMMARY = ...`, `arguments(parser)` and `run(options) -> int`, the exit code.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import json
 import sys
+import tempfile
 from pathlib import Path
 
-from benchmarks import harness
+from benchmarks import harness, plots
 from realtime.errors import RealtimeError
-
-HELPERS = {"endings", "faults", "harness", "judge", "sheets"}
 
 
 def names() -> list[str]:
-    """The benchmarks there are."""
-    files = sorted(path.stem for path in Path(__file__).parent.glob("*.py"))
-    return [name for name in files if not name.startswith("_") and name not in HELPERS]
+    """The benchmarks there are; what has no SUMMARY helps them."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return [file.stem for file in files if not file.stem.startswith("_") and "\nSUMMARY = " in file.read_text(encoding="utf-8")]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -34,10 +34,23 @@ def main(arguments: list[str] | None = None) -> int:
         subparser.set_defaults(run=module.run)
     options = parser.parse_args(arguments)
     try:
-        return int(options.run(options))
+        return _measured(options)
     except RealtimeError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
+
+
+def _measured(options: argparse.Namespace) -> int:
+    """Run, and draw what the file then holds."""
+    if options.plot is None:
+        return int(options.run(options))
+    plots.check()
+    with tempfile.TemporaryDirectory() as folder:
+        options.json = options.json or Path(folder) / "report.json"
+        status = int(options.run(options))
+        for file in plots.draw(json.loads(options.json.read_text(encoding="utf-8")), options.plot):
+            print(f"drew {file}")
+    return status
 
 
 if __name__ == "__main__":

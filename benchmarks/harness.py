@@ -1,4 +1,8 @@
-"""What every benchmark shares: rows with limits, the facts of the machine, the table, the JSON file and the exit code."""
+"""What every benchmark shares: rows with limits, the facts of the machine, the table, the JSON file and the exit code.
+
+What could disturb another measurement gets a process of its own (`report_of`), and two things that are compared are taken by turns
+(`by_turns`): what the machine does beside falls on both.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +11,21 @@ import importlib.metadata
 import json
 import math
 import platform
+import subprocess
+import sys
+import tempfile
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from realtime.commands.machine import cores, cpu_name
+from realtime.errors import RealtimeError
 
 BUDGETS = Path(__file__).with_name("budgets.toml")
 LIBRARIES = ("realtime-faceswap", "numpy", "opencv-python-headless", "numba", "onnxruntime", "openvino")
@@ -28,6 +37,9 @@ class Limit:
 
     least: float | None = None
     most: float | None = None
+    unit: str = ""
+    why: str = ""
+    """In a few words: what a user would notice beyond it."""
 
     def holds(self, value: float) -> bool:
         """False for a value beyond the bound, and for one that is not a number."""
@@ -58,19 +70,45 @@ class Row:
     def as_dict(self) -> dict[str, Any]:
         """For JSON: the limit as text, a value that is not a number as null."""
         value = self.value if math.isfinite(self.value) else None
-        limit = str(self.limit) if self.limit else None
-        return asdict(self) | {"value": value, "limit": limit, "ok": self.ok}
+        limit, why = (str(self.limit), self.limit.why) if self.limit else (None, "")
+        return asdict(self) | {"value": value, "limit": limit, "why": why, "ok": self.ok}
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """What a benchmark would have drawn; `plots` draws it from the JSON file.
+
+    lines: y over x, a line a series. points: the same as dots. histogram: how often each y occurs (x is not used). bars: one bar for each
+    word in x, the series of it stacked.
+    """
+
+    name: str
+    """Of the file: letters and hyphens."""
+    kind: Literal["lines", "points", "histogram", "bars"]
+    title: str
+    x_label: str
+    y_label: str
+    series: Mapping[str, tuple[Sequence[Any], Sequence[float]]]
+    """Name -> x, y."""
+
+    def as_dict(self) -> dict[str, Any]:
+        series = {name: [list(x), [round(float(value), 4) for value in y]] for name, (x, y) in self.series.items()}
+        return asdict(self) | {"series": series}
 
 
 def budgets(section: str) -> dict[str, Limit]:
     """The limits of one section of budgets.toml, `metric = { least = 1, most = 2 }`; those of a table within it by "table.metric"."""
-    table = tomllib.loads(BUDGETS.read_text(encoding="utf-8")).get(section, {})
+    return _limits(tomllib.loads(BUDGETS.read_text(encoding="utf-8")).get(section, {}), "", "")
+
+
+def _limits(table: Mapping[str, Any], prefix: str, why: str) -> dict[str, Limit]:
+    """A table's own `why` is that of all its limits that have none."""
+    why = str(table.get("why", why))
     limits: dict[str, Limit] = {}
     for key, entry in table.items():
-        if entry.keys() <= {"least", "most"}:
-            limits[key] = Limit(**entry)
-        else:
-            limits |= {f"{key}.{metric}": Limit(**bounds) for metric, bounds in entry.items()}
+        if key != "why":
+            bound = entry.keys() & {"least", "most"}
+            limits |= {prefix + key: Limit(**{"why": why} | entry)} if bound else _limits(entry, f"{key}.", why)
     return limits
 
 
@@ -86,18 +124,49 @@ def machine() -> dict[str, Any]:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """The option that every benchmark has."""
+    """The options that every benchmark has."""
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows with machine, versions and settings")
+    parser.add_argument("--plot", type=Path, metavar="DIR", help="draw the figures as PNGs (needs matplotlib: pip install '.[plots]')")
 
 
-def finish(benchmark: str, rows: Sequence[Row], settings: Mapping[str, Any], file: Path | None = None) -> int:
+def finish(benchmark: str, rows: Sequence[Row], settings: Mapping[str, Any], file: Path | None = None, charts: Sequence[Chart] = ()) -> int:
     """Print the table, write the file; the exit code: 0 when every limit is kept, 1 otherwise."""
     show(benchmark, rows)
     report = {"benchmark": benchmark, "machine": machine(), "settings": dict(settings), "rows": [row.as_dict() for row in rows]}
     if file:
+        drawn = {"charts": [chart.as_dict() for chart in charts]} if charts else {}
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(report, indent=1, default=str) + "\n", encoding="utf-8")
+        file.write_text(json.dumps(report | drawn, indent=1, default=str) + "\n", encoding="utf-8")
     return 0 if all(row.ok for row in rows) else 1
+
+
+def report_of(module: str, *arguments: str) -> dict[str, Any]:
+    """What a benchmark, "benchmarks.latency", or another module with `--json`, finds out in a process of its own. Raises RealtimeError."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "report.json"
+        command = [sys.executable, "-m", module, *arguments, "--json", str(file)]
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        if not file.is_file():
+            raise RealtimeError(f"{' '.join(command[1:4])} failed: {done.stderr.strip()[-500:]}")
+        return dict(json.loads(file.read_text(encoding="utf-8")))
+
+
+def by_turns(sides: Mapping[str, Callable[[], float]], rounds: int, each: int) -> dict[str, list[float]]:
+    """What every side's call gives, `each` times in a row, A B A B. The first round is a warm-up and does not count."""
+    taken: dict[str, list[float]] = {name: [] for name in sides}
+    for turn in range(rounds + 1):
+        for name, call in sides.items():
+            values = [call() for _ in range(each)]
+            taken[name] += values if turn else []
+    return taken
+
+
+def spread(name: str, metric: str, values: Sequence[float], unit: str, limits: Mapping[str, Limit], key: str) -> list[Row]:
+    """Rows for p50, p95 and p99; their limits are `key`_p50 and so on."""
+    return [
+        Row(name, f"{metric} p{q}", float(np.percentile(values, q)) if len(values) else math.nan, unit, limits.get(f"{key}_p{q}"))
+        for q in (50, 95, 99)
+    ]
 
 
 def show(benchmark: str, rows: Sequence[Row]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import count
 from time import thread_time
@@ -12,7 +12,8 @@ import cv2
 import numpy as np
 
 from benchmarks import harness
-from benchmarks.harness import Row
+from benchmarks.floors import floors, median
+from benchmarks.harness import Chart, Row
 from realtime import app
 from realtime.config import Settings
 from realtime.finders import needed
@@ -29,6 +30,8 @@ from realtime.vision.blend import paste
 SUMMARY = "CPU time a frame of follow, swap, paste and what comes after, one thread, beside floors"
 CASES = {"720p_258px": ((1280, 720), 258), "720p_400px": ((1280, 720), 400), "1080p_258px": ((1920, 1080), 258)}
 """Frame size and width of the face mesh in pixels."""
+SIZES = {"720p": (1280, 720), "1080p": (1920, 1080)}
+TOGETHER, AFTER = "follow + swap + paste", "badge, I420, mark, hand-over"
 LOOP = 24
 """Different pictures of the moving face, played to and fro."""
 FPS = 30.0
@@ -42,36 +45,31 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     cv2.setNumThreads(1)
     limits = harness.budgets("stages")
-    rows = [row for size in ((1280, 720), (1920, 1080)) for row in floors(size, options.frames)]
+    rows = [row for size in SIZES.values() for row in floors(size, options.frames)]
     with ExitStack() as cleanup:
         bench = Bench(cleanup)
         for name, (size, width) in CASES.items():
             rows += bench.case(name, size, width, options, limits.get(name))
-    rows += after((1280, 720), options, limits)
-    return harness.finish("stages", rows, {"frames": options.frames, "warm_up": options.warm_up, "threads": 1}, options.json)
+    rows += [row for name, size in SIZES.items() for row in after(name, size, options, limits)]
+    rows += in_all(rows, limits)
+    settings = {"frames": options.frames, "warm_up": options.warm_up, "threads": 1}
+    return harness.finish("stages", rows, settings, options.json, [waterfall(rows)])
 
 
-def floors(size: tuple[int, int], frames: int) -> list[Row]:
-    """What any program must pay for a frame of this size."""
-    image = cv2.resize(bundled_person(), size)
-    other, i420 = np.empty_like(image), np.empty((size[1] * 3 // 2, size[0]), np.uint8)
-    patch = image[:310, :258].copy()
-    name = f"floor {size[0]}x{size[1]}"
-    return [
-        Row(name, "memory copy", median(lambda: np.copyto(other, image), frames), "ms"),
-        Row(name, "BGR to I420", median(lambda: cv2.cvtColor(image, cv2.COLOR_BGR2YUV_I420, dst=i420), frames), "ms"),
-        Row(name, "copy a 258x310 region in", median(lambda: np.copyto(image[200:510, 500:758], patch), frames), "ms"),
-    ]
+def in_all(rows: Sequence[Row], limits: Mapping[str, harness.Limit]) -> list[Row]:
+    """The default path of a frame from the capture's hand-over to the sink's, with a face of the usual width."""
+    found = {(row.name, row.metric): row.value for row in rows}
+    sums = {name: found[f"{name}_258px", TOGETHER] + found[f"after {name}", AFTER] for name in SIZES}
+    return [Row(name, "default path in all", value, "ms", limits.get(f"in_all_{name}")) for name, value in sums.items()]
 
 
-def median(call: Callable[[], object], repeats: int) -> float:
-    """Median thread CPU time of a call in milliseconds."""
-    times = []
-    for _ in range(repeats):
-        start = thread_time()
-        call()
-        times.append(thread_time() - start)
-    return float(np.median(times)) * 1e3
+def waterfall(rows: Sequence[Row]) -> Chart:
+    found = {(row.name, row.metric): row.value for row in rows}
+    series = {}
+    for metric in ("follow", "swap", "paste", AFTER):
+        case = "after {}" if metric == AFTER else "{}_258px"
+        series[metric] = (list(SIZES), [found[case.format(name), metric] for name in SIZES])
+    return Chart("waterfall", "bars", "CPU time of a frame, one thread, face 258 pixels wide", "", "ms", series)
 
 
 class Bench:
@@ -93,7 +91,7 @@ class Bench:
                     parts[part].append(seconds * 1e3)
         rows = [Row(name, part, float(np.median(parts[part])), "ms") for part in ("follow", "swap", "paste")]
         p95 = float(np.percentile(parts["all"], 95))
-        return [*rows, Row(name, "follow + swap + paste", float(np.median(parts["all"])), "ms", limit, f"p95 {p95:.2f}")]
+        return [*rows, Row(name, TOGETHER, float(np.median(parts["all"])), "ms", limit, f"p95 {p95:.2f}")]
 
     def frames(self, name: str) -> Iterator[dict[str, float]]:
         """Thread CPU seconds of each part and of all, frame after frame without end, in the case of that name."""
@@ -139,7 +137,7 @@ def to_and_fro(pictures: list[Image]) -> Iterator[Image]:
         yield pictures[min(step, period - step)]
 
 
-def after(size: tuple[int, int], options: argparse.Namespace, limits: Mapping[str, harness.Limit]) -> list[Row]:
+def after(name: str, size: tuple[int, int], options: argparse.Namespace, limits: Mapping[str, harness.Limit]) -> list[Row]:
     """Everything after the swap but the paste: badge, I420, mark, and the hand-overs between stages and to a sink."""
     settings = Settings(sources=())
     sink = NullSink()
@@ -157,5 +155,4 @@ def after(size: tuple[int, int], options: argparse.Namespace, limits: Mapping[st
         sink.write(finisher.finish(taken))
 
     median(hand_over, options.warm_up)
-    name = f"after {size[0]}x{size[1]}"
-    return [Row(name, "badge, I420, mark, hand-over", median(hand_over, options.frames), "ms", limits.get("after_720p"))]
+    return [Row(f"after {name}", AFTER, median(hand_over, options.frames), "ms", limits.get(f"after_{name}"))]
