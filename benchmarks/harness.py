@@ -18,7 +18,7 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from rich.console import Console
@@ -28,6 +28,7 @@ from realtime.commands.machine import cores, cpu_name
 from realtime.errors import RealtimeError
 
 BUDGETS = Path(__file__).with_name("budgets.toml")
+Taken = TypeVar("Taken")
 LIBRARIES = ("realtime-faceswap", "numpy", "opencv-python-headless", "numba", "onnxruntime", "openvino")
 
 
@@ -151,9 +152,9 @@ def report_of(module: str, *arguments: str) -> dict[str, Any]:
         return dict(json.loads(file.read_text(encoding="utf-8")))
 
 
-def by_turns(sides: Mapping[str, Callable[[], float]], rounds: int, each: int) -> dict[str, list[float]]:
+def by_turns(sides: Mapping[str, Callable[[], Taken]], rounds: int, each: int) -> dict[str, list[Taken]]:
     """What every side's call gives, `each` times in a row, A B A B. The first round is a warm-up and does not count."""
-    taken: dict[str, list[float]] = {name: [] for name in sides}
+    taken: dict[str, list[Taken]] = {name: [] for name in sides}
     for turn in range(rounds + 1):
         for name, call in sides.items():
             values = [call() for _ in range(each)]

@@ -16,7 +16,9 @@ import numpy as np
 import psutil
 
 from benchmarks import harness
-from benchmarks.harness import Limit, Row
+from benchmarks.harness import Chart, Limit, Row
+from benchmarks.live import Case, in_own_process
+from benchmarks.live import Outcome as LiveOutcome
 from realtime import app
 from realtime.config import Settings
 from realtime.errors import RealtimeError
@@ -31,14 +33,25 @@ SUMMARY = "age of frames, rate, start-up and memory of the whole pipeline from a
 SIZE = (1280, 720)
 FILE_FRAMES = 900
 MB = 1e6
+WARM_UP = 4.0
+"""Seconds of start-up, which is work for the processor that does not come again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one run of the program reported, and the memory it took: (seconds, MB) samples."""
+    """What one run of the program reported, and what it took."""
 
     report: dict[str, Any]
-    memory: list[tuple[float, float]]
+    samples: list[tuple[float, float, float]]
+    """Seconds, resident MB, processor seconds used so far."""
+
+    def core(self) -> float:
+        """Processor time over wall time from `WARM_UP` seconds after the start to the end."""
+        counted = np.array([sample for sample in self.samples if sample[0] >= WARM_UP])
+        if len(counted) < 2:
+            return float("nan")
+        seconds, _, used = counted[-1] - counted[0]
+        return float(used / seconds)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,10 +67,23 @@ def run(options: argparse.Namespace) -> int:
     rows = []
     for fps in (30, 60):
         rows += camera(fps, program("--input", "synthetic", "--fps", str(fps), "--seconds", str(options.seconds)), limits)
+    seen = in_own_process(Case(fps=30, seconds=options.seconds))
+    rows += harness.spread("viewer 30 fps", "age when seen", seen.ages, "ms", limits, "viewer_30")
     rows += from_file(limits)
-    rows += memory(program("--input", "synthetic", "--seconds", str(options.memory_seconds)), limits)
+    watched = program("--input", "synthetic", "--seconds", str(options.memory_seconds))
+    rows += memory(watched, limits)
     settings = {"seconds": options.seconds, "memory_seconds": options.memory_seconds, "size": SIZE, "file_frames": FILE_FRAMES}
-    return harness.finish("latency", rows, settings, options.json)
+    return harness.finish("latency", rows, settings, options.json, charts(seen, watched))
+
+
+def charts(seen: LiveOutcome, watched: Outcome) -> list[Chart]:
+    ages = {"camera at 30 fps": (seen.times, seen.ages)}
+    times, sizes, _ = zip(*watched.samples, strict=True)
+    return [
+        Chart("ages", "histogram", "How old frames are when they are seen", "", "ms", ages),
+        Chart("timeline", "points", "How old frames are when they are seen", "seconds", "ms", ages),
+        Chart("memory", "lines", "Memory of the whole program", "seconds", "MB", {"resident": (times, sizes)}),
+    ]
 
 
 def program(*arguments: str) -> Outcome:
@@ -72,12 +98,13 @@ def program(*arguments: str) -> Outcome:
         return Outcome(json.loads(report.read_text(encoding="utf-8")), samples)
 
 
-def watched(process: subprocess.Popen[str]) -> list[tuple[float, float]]:
-    """Resident memory of a running process, four times a second until it ends."""
+def watched(process: subprocess.Popen[str]) -> list[tuple[float, float, float]]:
+    """Resident memory and processor time of a running process, four times a second until it ends."""
     samples, start, about = [], time.monotonic(), psutil.Process(process.pid)
     while process.poll() is None:
         try:
-            samples.append((time.monotonic() - start, about.memory_info().rss / MB))
+            used = about.cpu_times()
+            samples.append((time.monotonic() - start, about.memory_info().rss / MB, used.user + used.system))
         except psutil.NoSuchProcess:
             break
         time.sleep(0.25)
@@ -127,14 +154,15 @@ def make_file(path: Path) -> None:
 
 
 def memory(outcome: Outcome, limits: dict[str, Limit]) -> list[Row]:
-    """Start-up time, the most memory, and how much it grew from the first to the last quarter of the time after a warm-up of 10 s."""
-    times, sizes = (np.array(values) for values in zip(*outcome.memory, strict=True))
+    """Start-up time, share of a core, and memory: the most, and its growth between the first and last quarter after a warm-up of 10 s."""
+    times, sizes, _ = (np.array(values) for values in zip(*outcome.samples, strict=True))
     settled = sizes[times > min(10.0, times[-1] / 3)]
     quarter = max(len(settled) // 4, 1)
     growth = float(np.median(settled[-quarter:]) - np.median(settled[:quarter]))
     seconds, first = f"over {times[-1]:.0f} s", outcome.report["first_swap_seconds"]
     return [
         Row("start", "to the first swapped frame", first, "s", limits.get("start_seconds"), "models and kernels cached"),
+        Row("camera 30 fps", "share of one core", 100 * outcome.core(), "%", limits.get("core_percent"), seconds),
         Row("memory", "most", float(sizes.max()), "MB", limits.get("memory_mb"), seconds),
         Row("memory", "growth", growth, "MB", limits.get("memory_growth_mb"), f"first to last quarter, {seconds}"),
     ]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import count
 from time import thread_time
+from typing import TypeVar
 
 import cv2
 import numpy as np
@@ -27,6 +28,7 @@ from realtime.types import Frame, Image, Patch, State, StreamFormat, Verdict
 from realtime.vision import geometry
 from realtime.vision.blend import paste
 
+Thing = TypeVar("Thing")
 SUMMARY = "CPU time a frame of follow, swap, paste and what comes after, one thread, beside floors"
 CASES = {"720p_258px": ((1280, 720), 258), "720p_400px": ((1280, 720), 400), "1080p_258px": ((1920, 1080), 258)}
 """Frame size and width of the face mesh in pixels."""
@@ -130,11 +132,11 @@ class Bench:
         return pictures
 
 
-def to_and_fro(pictures: list[Image]) -> Iterator[Image]:
-    period = 2 * (len(pictures) - 1)
+def to_and_fro(things: Sequence[Thing]) -> Iterator[Thing]:
+    period = 2 * (len(things) - 1)
     for n in count():
         step = n % period
-        yield pictures[min(step, period - step)]
+        yield things[min(step, period - step)]
 
 
 def after(name: str, size: tuple[int, int], options: argparse.Namespace, limits: Mapping[str, harness.Limit]) -> list[Row]:
