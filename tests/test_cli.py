@@ -239,7 +239,7 @@ def site(tmp_path: Path) -> Path:
 
 
 def started(site: Path) -> subprocess.CompletedProcess[bytes]:
-    return python("-S", "-m", "realtime", "--version", cwd=site)  # -S: without the site-packages that we are installed in
+    return python("-S", "-m", "realtime", "--version", cwd=site, PYTHONPATH="")  # -S: without the site-packages that we are installed in
 
 
 def test_guard_lets_a_sound_installation_pass(site: Path) -> None:
@@ -279,7 +279,7 @@ def test_guard_refuses_with_one_sentence(site: Path, spoil: Any) -> None:
 
 def test_guard_holds_for_the_installed_script_too(site: Path) -> None:
     spoil_by_installing_over(site)
-    ended = python("-S", "-c", "from realtime.cli import main; main(['--version'])", cwd=site)
+    ended = python("-S", "-c", "from realtime.cli import main; main(['--version'])", cwd=site, PYTHONPATH="")
     assert ended.returncode == 1
     assert b"pip uninstall realtime" in ended.stderr
 
