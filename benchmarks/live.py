@@ -10,11 +10,11 @@ import json
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import cv2
 import numpy as np
@@ -22,6 +22,7 @@ import psutil
 
 from benchmarks import harness, stamp
 from benchmarks.gpu import Slowed, swap_network
+from benchmarks.stamp import Stamped
 from realtime import app
 from realtime.config import Settings
 from realtime.finders import needed
@@ -29,11 +30,11 @@ from realtime.following import infer_stage
 from realtime.models.store import ModelStore
 from realtime.pipeline.controls import Controls
 from realtime.pipeline.pipeline import Limits, Pipeline
+from realtime.sinks.base import Sink
 from realtime.sinks.null import NullSink
-from realtime.sources.base import Source, SourceInfo
 from realtime.sources.synthetic import SyntheticSource, bundled_person, cover
 from realtime.storage import model_store
-from realtime.types import Frame, Image, OutputFrame, State
+from realtime.types import Image, OutputFrame, State
 
 WARM_UP = 2.0
 """Seconds at the start that do not count: caches fill, the first face is found."""
@@ -102,31 +103,6 @@ class Outcome:
         return slope, float(np.sqrt(rest @ rest / (len(x) - 2) / (x @ x)))
 
 
-class Stamped:
-    """A source whose pictures carry the moment of their capture; implements `Source`."""
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-
-    def open(self) -> SourceInfo:
-        return self._source.open()
-
-    def read(self, timeout: float) -> Frame | None:
-        frame = self._source.read(timeout)
-        if frame is not None:
-            stamp.paint(frame.image, frame.captured_at)
-        return frame
-
-    def close(self) -> None:
-        self._source.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
-
-
 @dataclass(frozen=True, slots=True)
 class Seen:
     """A frame as it came to the viewer."""
@@ -161,7 +137,7 @@ def measure(case: Case) -> Outcome:
     cv2.setNumThreads(1)  # as the program does
     viewer, memory = Viewer(), _Memory()
     with ExitStack() as cleanup:
-        pipeline = _pipeline(case, viewer, memory, cleanup)
+        pipeline = pipeline_of(case, [viewer], cleanup, memory.tick)
         pipeline.run()
     return _outcome(pipeline, viewer.seen, memory.samples)
 
@@ -182,7 +158,8 @@ class _Memory:
             self.samples.append((now, psutil.Process().memory_info().rss / MB))
 
 
-def _pipeline(case: Case, viewer: Viewer, memory: _Memory, cleanup: ExitStack) -> Pipeline:
+def pipeline_of(case: Case, sinks: Sequence[Sink], cleanup: ExitStack, on_tick: Callable[[], None] = lambda: None) -> Pipeline:
+    """The product's own, from the synthetic camera to these sinks, for the case's time and the warm-up; `cleanup` closes its networks."""
     settings = Settings(sources=((app.demo_source(),),), faces="all" if case.faces > 1 else "main")
     store = model_store()
     store.ensure(needed(settings, store))
@@ -193,10 +170,10 @@ def _pipeline(case: Case, viewer: Viewer, memory: _Memory, cleanup: ExitStack) -
     return Pipeline(
         Stamped(source),
         infer,
-        lambda width, height: app.finisher(settings, width, height, [viewer]),
-        [viewer],
+        lambda width, height: app.finisher(settings, width, height, sinks),
+        sinks,
         controls=controls,
-        on_tick=memory.tick,
+        on_tick=on_tick,
         limits=Limits(seconds=case.seconds + WARM_UP),
     )
 

@@ -7,11 +7,14 @@ and a virtual camera; what was damaged is told by the check and not taken for a 
 from __future__ import annotations
 
 import binascii
+from types import TracebackType
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from realtime.types import Image
+from realtime.sources.base import Source, SourceInfo
+from realtime.types import Frame, Image
 
 _TIME, _CHECK = 40, 16
 _BLOCKS = _TIME + _CHECK
@@ -61,3 +64,28 @@ def _bits(microseconds: int) -> NDArray[np.uint8]:
 
 def _check(time: bytes) -> int:
     return binascii.crc_hqx(time, 0xFFFF)
+
+
+class Stamped:
+    """A source whose pictures carry the moment of their capture; implements `Source`."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def open(self) -> SourceInfo:
+        return self._source.open()
+
+    def read(self, timeout: float) -> Frame | None:
+        frame = self._source.read(timeout)
+        if frame is not None:
+            paint(frame.image, frame.captured_at)
+        return frame
+
+    def close(self) -> None:
+        self._source.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()

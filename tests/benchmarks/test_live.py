@@ -10,9 +10,10 @@ import pytest
 from benchmarks import scaling
 from benchmarks.gpu import Sleeping, Slowed
 from benchmarks.harness import Limit
-from benchmarks.live import Case, Outcome, Stamped, Viewer, measure, people
+from benchmarks.live import Case, Outcome, Viewer, measure, people
 from benchmarks.peers import OURS, THEIRS, Cell, Sides, rows_of
 from benchmarks.simulated import rows_of as simulated_rows
+from benchmarks.stamp import Stamped
 from realtime.backends.fake import FakeSession, spec
 from realtime.models.detectors.fake import FakeDetector, face_at
 from realtime.sources.synthetic import SyntheticSource
