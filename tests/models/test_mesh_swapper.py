@@ -89,6 +89,29 @@ def test_skin_takes_the_frames_colour(swapper: MeshSwapper, identity: MeshIdenti
         assert np.abs(out[y0:y1, x0:x1].mean((0, 1)) - frame[y0:y1, x0:x1].mean((0, 1))).max() < 12
 
 
+def test_dark_cheeks_of_the_photo_do_not_show_on_a_flat_soft_face(swapper: MeshSwapper, identity: MeshIdentity) -> None:
+    image, points = _picture("p010_studio")
+    hazy = (cv2.GaussianBlur(image, (0, 0), 5.0) * 0.3 + 100).astype(np.uint8)
+    swapper.use(identity)
+    out = _swapped(swapper, hazy, points)
+    steps = []
+    for cheek in (123, 187, 192, 214, 352, 411, 416, 434):
+        x, y = points[cheek, :2].astype(int)
+        steps.append((out[y - 3 : y + 4, x - 3 : x + 4].mean((0, 1)) - hazy[y - 3 : y + 4, x - 3 : x + 4].mean((0, 1))).min())
+    assert np.mean(steps) > -6.5, "levels darker than the frame; 9 with the photo's own shading"
+
+
+def test_a_noisy_camera_gives_a_noisy_face(swapper: MeshSwapper, identity: MeshIdentity) -> None:
+    image, points = _picture("p006_studio")
+    noise = np.random.default_rng(1).normal(0, 8, image.shape)
+    swapper.use(identity)
+    clean = _swapped(swapper, image, points).astype(float)
+    noisy = _swapped(swapper, np.clip(image + noise, 0, 255).astype(np.uint8), points).astype(float)
+    x, y = points[50, :2].astype(int)
+    own = (noisy - clean)[y - 12 : y + 13, x - 12 : x + 13]
+    assert 5.5 < (own - own.mean((0, 1))).std() < 10
+
+
 def test_swapping_a_person_with_themselves_changes_little(swapper: MeshSwapper, identity: MeshIdentity) -> None:
     image, points = _picture("p001_studio")
     swapper.use(identity)

@@ -217,3 +217,16 @@ def test_flattening_keeps_the_skin_level_and_spares_hair() -> None:
     assert curve[0, 130] == pytest.approx(150 - 0.6 * 20, abs=0.5)
     assert 150 - curve[0, 30] > 0.8 * 120
     assert (np.diff(curve[0]) >= 0).all()
+
+
+def test_a_flat_picture_gives_its_own_shading_and_a_usual_one_leaves_the_photos() -> None:
+    step = np.array([[-10, 10, 30], [20, 20, 20]], np.float32)
+    broad, sides = step * np.float32(0.5), np.array([1, 0], np.float32)
+    taken = {}
+    for contrast in (1.0, 0.93, 0.6):
+        taken[contrast] = broad.copy()
+        colour.take_shading(taken[contrast], step, sides, contrast)
+    np.testing.assert_allclose(taken[1.0], colour.MIDDLE_SHARE * broad, rtol=1e-5)
+    np.testing.assert_allclose(taken[0.6][1], colour.MIDDLE_SHARE * broad[1], rtol=1e-5)
+    np.testing.assert_allclose(taken[0.6][0], colour.FLAT_SHARE * broad[0] + colour.FINE_SHARE * (step - broad)[0], rtol=1e-5)
+    assert (np.abs(taken[0.93]) > np.abs(taken[1.0]))[0].all() and (np.abs(taken[0.93]) < np.abs(taken[0.6]))[0].all()

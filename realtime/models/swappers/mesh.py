@@ -14,11 +14,12 @@ from realtime.types import Array, Box, Face, Image, Landmarks, Patch, SourcePhot
 from realtime.vision.blend import paste
 from realtime.vision.mesh import indices
 from realtime.vision.mesh.atlas import Atlas, blank_atlas, build_atlas
+from realtime.vision.mesh.grain import match_grain
 from realtime.vision.mesh.holes import cut_hole
 from realtime.vision.mesh.maths import kernel
 from realtime.vision.mesh.paint import paint
 from realtime.vision.mesh.raster import CHANNELS, Grid, draw_grid, fit_grid, new_grid
-from realtime.vision.mesh.shade import new_history, new_mesh, new_shaded, shade
+from realtime.vision.mesh.shade import BLUR_EVERY, new_history, new_mesh, new_shaded, shade
 from realtime.vision.mesh.topology import Topology, load_topology
 
 PATCHES: Final = 5
@@ -65,6 +66,7 @@ class MeshSwapper:
         count = len(self._topology.uv)
         self._history = new_history(count)
         self._shaded = new_shaded(count)
+        self._grain = np.full(2, -1, np.float32)
         self._attributes = np.zeros((count, CHANNELS), np.float32)
         self._attributes[:, :2] = self._topology.uv
         self._grid = new_grid(1, 1)
@@ -116,6 +118,7 @@ class MeshSwapper:
         paint(grid.nodes, step, self._level(longer, float(shaded.softness[0])), shaded.curve, patch.colour, patch.alpha)
         for outline, along, across in HOLES:
             cut_hole(patch.alpha, points, outline, area.x, area.y, along, across, max(1, longer // 90))
+        self._match_grain(image, points, patch)
         return patch
 
     def warm_up(self) -> None:
@@ -128,6 +131,14 @@ class MeshSwapper:
             patch = swapper.swap(image, Face(Landmarks(points, 1.0), Box(0, 0, 160, 160), 0))
             assert patch is not None
             paste(image, patch.x, patch.y, patch.colour, patch.alpha)
+
+    def _match_grain(self, image: Image, points: Array, patch: Patch) -> None:
+        """Measured as seldom as the blur, and anew when `shade` begins anew."""
+        age = int(self._history.age[0])
+        if age == 1:
+            self._grain.fill(-1)
+        measure, skin = age % BLUR_EVERY == 1, self._topology.skin
+        match_grain(image, points, skin, patch.x, patch.y, patch.colour, patch.alpha, measure, self._grain)
 
     def _patch(self, area: Rectangle) -> Patch:
         """The next buffer of the ring, grown with room to spare when the face is larger than ever before."""

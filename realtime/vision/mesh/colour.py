@@ -14,6 +14,12 @@ THREE = np.float32(3.0)
 CONTRAST = np.float32(1.2)
 """The source may stand out this much more than the target does: faces differ, and brows and lips are what a person is known by."""
 LEAST_CONTRAST = np.float32(0.55)
+MIDDLE_SHARE, FLAT_SHARE = np.float32(0.4), np.float32(0.9)
+"""How much of the target's mid-frequency shading is taken over, usually and at the sides of a face in a flat picture."""
+FINE_SHARE = np.float32(0.6)
+"""How much of what is finer than that is taken over there."""
+FLAT, FULL = 0.85, 1.0
+"""Contrast of the target, as a share of the source's, of a flat picture and of a usual one."""
 DARK_KEPT = np.float32(0.65)
 """Share of its full contrast that hair keeps where the rest of the face is made flatter: lashes show whether an eye is open."""
 HAIR_TINT = np.float32(0.35)
@@ -101,6 +107,21 @@ def flatten(curve: Array, source: Array, target: Array, contrast: np.float32) ->
             dark = DARK_KEPT * ramp(0.7, 0.4, np.float32(x) / source[c])
             share = contrast + (np.float32(1.0) - contrast) * dark
             curve[c, x] = target[c] + share * (curve[c, x] - target[c])
+
+
+@kernel
+def take_shading(middle: Array, step: Array, sides: Array, contrast: float) -> None:
+    """How far the offsets follow the target's own shading: `middle` (V, 3), all broad differences, becomes what is taken over.
+
+    step: (V, 3) the differences themselves, levels; sides: (V,) weight of cheeks and temples; contrast: see `contrast`. The photo's own
+    shading is part of the likeness, but in a soft, flat picture its dark cheeks and temples look like grey patches. Nearer the eyes it
+    is kept: how far they are open shows in what is around them.
+    """
+    flat = np.float32(1.0) - ramp(FLAT, FULL, contrast)
+    for v in range(len(middle)):
+        share, fine = MIDDLE_SHARE + (FLAT_SHARE - MIDDLE_SHARE) * flat * sides[v], FINE_SHARE * flat * sides[v]
+        for c in range(3):
+            middle[v, c] = share * middle[v, c] + fine * (step[v, c] - middle[v, c])
 
 
 @kernel

@@ -15,8 +15,6 @@ from realtime.vision.mesh.pose import RIGID, fit_pose
 from realtime.vision.mesh.sharpness import edge_blur
 from realtime.vision.mesh.topology import Links, Topology
 
-MIDDLE_SHARE = np.float32(0.4)
-"""How much of the target's mid-frequency shading (cheeks, eye sockets) is taken over."""
 CAMERA_PACE = np.float32(0.1)
 """Share of a new frame in the running estimates of the camera's blur and contrast: hands and blinks must not show in them."""
 BLUR_EVERY = 4
@@ -37,6 +35,7 @@ class Mesh(NamedTuple):
     skin: Array
     hairline: Array
     shine: Array
+    sides: Array
     links: Links
     blur: Array
     rigid: Array
@@ -103,7 +102,7 @@ class Shaded(NamedTuple):
 
 def new_mesh(topology: Topology) -> Mesh:
     t = topology
-    return Mesh(t.xyz, t.normals, t.dome, t.uv, t.skin, t.hairline, t.shine, t.links, t.blur, RIGID)
+    return Mesh(t.xyz, t.normals, t.dome, t.uv, t.skin, t.hairline, t.shine, t.sides, t.links, t.blur, RIGID)
 
 
 def new_history(count: int) -> History:
@@ -291,8 +290,10 @@ def _offsets(
     middle = np.empty((count, 3), np.float32)
     colour.blur_weighted(mesh.blur, step, weight, 0.06, middle)
     for v in range(count):
+        weight[v] = seen[v] * mesh.sides[v] * front[v]
+    colour.take_shading(middle, step, weight, history.contrast[0])
+    for v in range(count):
         for c in range(3):
-            middle[v, c] *= MIDDLE_SHARE
             out.offset[v, c] += middle[v, c]
     keep = np.float32(0.0) if first else np.float32(0.5)
     for j in range(len(source.ring)):

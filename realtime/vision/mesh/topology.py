@@ -50,6 +50,8 @@ class Topology:
     """(V,) 0..1: how surely the vertex shows plain skin; 0 on eyes, brows, lips."""
     shine: Floats
     """(V,) 0..1: the ridge of the nose, where highlights come and go."""
+    sides: Floats
+    """(V,) 0..1: cheeks, temples and jaw, away from what a face does with its eyes."""
     blur: Floats
     """(V, V) Gaussian weights over the surface, corrected for vertex density; rows sum to one."""
     laplacian: Array
@@ -83,6 +85,7 @@ def build_topology(triangles: Array, uv: Array, xyz: Array) -> Topology:
         hairline=np.clip(smoothstep(4.3, 5.5, xyz[:, 1]) + smoothstep(4.8, 5.8, np.abs(xyz[:, 0])), 0, 1).astype(single),
         skin=_skin(xyz, depth).astype(single),
         shine=smoothstep(1.5, 0.9, _distance(xyz, indices.NOSE_RIDGE)).astype(single),
+        sides=_sides(xyz, depth).astype(single),
         blur=_blur(xyz).astype(single),
         laplacian=np.diag(adjacent.sum(1).astype(float)) - adjacent + 0.05 * np.eye(len(xyz)),
     )
@@ -160,6 +163,11 @@ def _skin(xyz: Array, depth: Array) -> Array:
     lips = smoothstep(0.1, 0.6, _distance(xyz, indices.OUTER_LIPS + indices.INNER_LIPS))
     beard = np.where(xyz[:, 1] < -3.0, 0.5, 1.0)
     return np.asarray(eyes * brows * lips * smoothstep(0.1, 0.5, depth) * beard)
+
+
+def _sides(xyz: Array, depth: Array) -> Array:
+    eyes = _distance(xyz, indices.LEFT_EYE + indices.RIGHT_EYE + indices.LEFT_BROW + indices.RIGHT_BROW)
+    return smoothstep(6.5, 5.0, depth) * smoothstep(1.5, 3.0, eyes)
 
 
 def _blur(xyz: Array) -> Array:
