@@ -74,7 +74,7 @@ def test_what_is_hidden_is_not_looked_at() -> None:
 @pytest.mark.parametrize("x, y", [(0, 0), (SIDE - 150, SIDE - 150), (1, SIDE - 150)])
 def test_a_patch_at_the_border_of_the_frame(x: int, y: int) -> None:
     image, out = _noisy(6.0), _clean()
-    add_grain(image, x, y, np.float32(0.8), np.float32(20), out)
+    add_grain(image, x, y, np.float32(0.8), np.float32(20), out, WHOLE)
     assert out.std() > 3
     if x == 0:
         np.testing.assert_array_equal(out[:, 0], 128)
@@ -83,5 +83,14 @@ def test_a_patch_at_the_border_of_the_frame(x: int, y: int) -> None:
 def test_levels_stay_within_bounds() -> None:
     for level in (0, 255):
         out = _clean(level)
-        add_grain(_noisy(12.0), X, Y, np.float32(0.8), np.float32(40), out)
+        add_grain(_noisy(12.0), X, Y, np.float32(0.8), np.float32(40), out, WHOLE)
         assert np.abs(out.astype(int) - level).max() < 100
+
+
+def test_what_is_transparent_at_the_ends_of_a_row_is_left() -> None:
+    alpha, out = np.zeros_like(WHOLE), _clean()
+    alpha[:, 40:90], alpha[20] = 200, 0
+    add_grain(_noisy(6.0), X, Y, np.float32(0.8), np.float32(20), out, alpha)
+    changed = (out != 128).any(2)
+    assert not changed[:, :40].any() and not changed[:, 90:].any() and not changed[20].any()
+    assert changed[30:, 40:90].mean() > 0.8

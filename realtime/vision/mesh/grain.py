@@ -49,7 +49,7 @@ def match_grain(
     share = ramp(CLEAN, NOISY, state[0] - state[1])
     if share > 0:
         lacking = np.sqrt(state[0] * state[0] - state[1] * state[1])
-        add_grain(image, x0, y0, share * lacking / (state[0] * GAIN), LIMIT * GAIN * state[0], colour)
+        add_grain(image, x0, y0, share * lacking / (state[0] * GAIN), LIMIT * GAIN * state[0], colour, alpha)
 
 
 @kernel
@@ -108,23 +108,28 @@ def _deviation(counts: Array, total: int) -> Any:
 
 
 @kernel
-def add_grain(image: Array, x0: int, y0: int, share: np.float32, limit: np.float32, colour: Array) -> None:
+def add_grain(image: Array, x0: int, y0: int, share: np.float32, limit: np.float32, colour: Array, alpha: Array) -> None:
     """Add `share` of the image's finest detail to a patch whose first pixel is pixel (x0, y0), in place.
 
     Detail is what a pixel differs from the mean of its four neighbours. Beyond `limit` levels it falls off, to nothing at half as much
-    again: edges of the hidden face must not show. The image's first and last column are left.
+    again: edges of the hidden face must not show. The image's first and last column are left, and what is transparent at both ends of
+    each row.
     """
     height, width = image.shape[0], image.shape[1]
     rows, columns = colour.shape[0], colour.shape[1]
     source, out = image.reshape(-1), colour.reshape(-1)
-    first, last = max(1 - x0, 0), min(columns, width - 1 - x0)
-    count, pixel, quarter = U(3 * max(last - first, 0)), U(3), np.float32(0.25)
+    pixel, quarter = U(3), np.float32(0.25)
     zero, top, twice = np.float32(0.0), np.float32(255.0), np.float32(2.0)
     for row in range(rows):
+        first, last = max(1 - x0, 0), min(columns, width - 1 - x0)
+        while first < last and alpha[row, first] == 0:
+            first += 1
+        while first < last and alpha[row, last - 1] == 0:
+            last -= 1
         y, start = y0 + row, 3 * (x0 + first)
         here, to = U(3 * width * y + start), U(3 * (row * columns + first))
         above, below = U(3 * width * max(y - 1, 0) + start), U(3 * width * min(y + 1, height - 1) + start)
-        for n in range(count):
+        for n in range(U(3 * max(last - first, 0))):
             near = np.float32(source[above + n]) + np.float32(source[below + n])
             near += np.float32(source[here + n - pixel]) + np.float32(source[here + n + pixel])
             detail = np.float32(source[here + n]) - quarter * near
