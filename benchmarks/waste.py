@@ -44,6 +44,7 @@ WARM_UP = 40
 """Frames until every buffer is there and the detector has looked twice."""
 RATE = 200
 """Samples a second."""
+STAGES = ("capture", "infer", "blend")
 MOST = "most allocated at a time"
 SHOWN = 12
 """Functions of the profile that are listed."""
@@ -55,7 +56,7 @@ _WAITS = ("wait (threading.py", "wait_until (", "_find_and_load")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--frames", type=int, default=600, metavar="N", help="frames whose allocations are watched [600]")
+    parser.add_argument("--frames", type=int, default=1200, metavar="N", help="frames whose allocations are watched [1200]")
     parser.add_argument("--seconds", type=float, default=20.0, metavar="N", help="length of each of the two profiles; 0: none [20]")
 
 
@@ -101,49 +102,41 @@ class Stages:
 
 
 def allocations(stages: Stages, frames: int, limits: Mapping[str, Limit]) -> list[Row]:
-    """The most that each stage had allocated at one time beyond what there was before, and what stays of a frame."""
-    peaks: dict[str, list[int]] = {"capture": [], "infer": [], "blend": []}
+    """The most that each stage had allocated at one time beyond what there was before, and what stays of a frame.
 
-    def watched(name: str, call: Callable[[], Result]) -> Result:
+    What stays is counted over the later half: buffers and caches that fill up in the first seconds are no leak.
+    """
+    peaks = np.zeros((len(STAGES), WARM_UP + frames), np.int64)  # of a fixed size: figures kept in lists would count as left behind
+
+    def watched(stage: int, number: int, call: Callable[[], Result]) -> Result:
         before, _ = tracemalloc.get_traced_memory()
         tracemalloc.reset_peak()
         result = call()
-        peaks[name].append(tracemalloc.get_traced_memory()[1] - before)
+        peaks[stage, number] = tracemalloc.get_traced_memory()[1] - before
         return result
 
-    def one() -> None:
-        frame = watched("capture", stages.capture)
-        verdict = watched("infer", lambda: stages.infer(frame))
-        watched("blend", lambda: stages.blend(verdict))
+    def play(first: int, end: int) -> int:
+        """Bytes in use afterwards."""
+        for number in range(first, end):
+            frame = watched(0, number, stages.capture)
+            verdict = watched(1, number, lambda frame=frame: stages.infer(frame))  # type: ignore[misc]
+            watched(2, number, lambda verdict=verdict: stages.blend(verdict))  # type: ignore[misc]
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]
 
+    half = WARM_UP + frames // 2
     tracemalloc.start()
     try:
-        for _ in range(WARM_UP):
-            one()
-        for values in peaks.values():
-            values.clear()
-        for _ in range(frames // 2):
-            one()
-        before, recorded = _held(peaks)
-        for _ in range(frames - frames // 2):
-            one()
-        after, more = _held(peaks)
+        before = play(0, half)
+        kept = (play(half, WARM_UP + frames) - before) / (frames - frames // 2)
     finally:
         tracemalloc.stop()
-    whole = SIZE[0] * SIZE[1] * 3
-    kept = (after - before - (more - recorded)) / (frames - frames // 2)
+    whole, counted = SIZE[0] * SIZE[1] * 3, peaks[:, WARM_UP:]
     rows = [
-        Row(name, MOST, 100 * max(values) / whole, "% of a frame", limits.get("peak_percent"), f"median {np.median(values):.0f} bytes")
-        for name, values in peaks.items()
+        Row(name, MOST, 100 * values.max() / whole, "% of a frame", limits.get("peak_percent"), f"median {np.median(values):.0f} bytes")
+        for name, values in zip(STAGES, counted, strict=True)
     ]
     return [*rows, Row("all", "left behind by a frame", kept, "bytes", limits.get("kept_bytes"), f"over the later half of {frames}")]
-
-
-def _held(peaks: Mapping[str, list[int]]) -> tuple[int, int]:
-    """Bytes that are in use, and those of them that the measurement itself uses."""
-    gc.collect()
-    figures = sum(sys.getsizeof(values) + sum(map(sys.getsizeof, values)) for values in peaks.values())
-    return tracemalloc.get_traced_memory()[0], figures
 
 
 def profile(seconds: float, *flags: str) -> Counter[str]:
