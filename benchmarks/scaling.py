@@ -66,8 +66,8 @@ def rows_of(point: Point, limits: Mapping[str, Limit]) -> list[Row]:
         Row(name, "faces swapped", faces, "%", limits.get("faces_percent"), f"of {point.case.faces}"),
         Row(
             name,
-            "growth of the age",
-            slope - 3 * error,
+            "growth of the age beyond noise",
+            float(np.maximum(slope - 3 * error, 0.0)),
             "ms/min",
             limits.get("growth"),
             f"slope {slope:.2f}, its error {error:.2f}, times three off",

@@ -40,7 +40,7 @@ def test_the_slope_of_a_growing_age_is_told_from_noise():
 @pytest.mark.parametrize(("grows_by", "kept"), [(0.0, True), (5.0, False)])
 def test_an_age_that_grows_misses_the_limit(grows_by, kept):
     point = scaling.Point("rate", "30 fps", Case(), aged(grows_by))
-    (row,) = (row for row in scaling.rows_of(point, {"growth": Limit(most=0.5)}) if row.metric == "growth of the age")
+    (row,) = (row for row in scaling.rows_of(point, {"growth": Limit(most=0.5)}) if row.metric == "growth of the age beyond noise")
     assert row.ok is kept
 
 
