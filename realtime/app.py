@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -46,6 +45,7 @@ from realtime.sources.base import SourceInfo
 from realtime.sources.image import ImageSource
 from realtime.sources.select import open_input
 from realtime.sources.transform import Transformed
+from realtime.starting import process_start, remember_kernels
 from realtime.storage import data_folder, engines_folder, model_store
 from realtime.tracking import warm_up
 from realtime.trust.badge import Badge
@@ -101,6 +101,7 @@ def load_models(settings: Settings, models: ModelStore, cleanup: ExitStack, noti
         swapper, swapped_by, finishing = _swapper(settings, opener)
         warm_up()
         native.warm_up()
+        remember_kernels("mesh" if settings.swapper == MESH else "network")
         sessions, follow = opening.result()
     detector, patient = used.detectors(sessions, settings.score, settings.min_face)
     single, recogniser, points = MeshLandmarker(sessions[MESH]), used.knows(sessions), used.points(sessions)
@@ -188,7 +189,7 @@ class App:
         settings = self._settings
         cv2.setNumThreads(1)  # the stages are the parallelism; OpenCV's own pool only adds hand-overs to operations this small
         cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_ERROR)  # its warnings about cameras come again as our sentences
-        self.telemetry.started_at = _process_start()
+        self.telemetry.started_at = process_start()
         self._warn()
         with ExitStack() as cleanup:
             # First what costs nothing, so that a word that was mistyped is told before anything is fetched or loaded.
@@ -333,17 +334,6 @@ def finisher(settings: Settings, width: int, height: int, sinks: Sequence[Sink])
 
 def on_lost(settings: Settings) -> OnLost:
     return cast(OnLost, settings.on_lost)  # config has checked it against the same three words
-
-
-def _process_start() -> float:
-    """When this process was started, on the monotonic clock: start-up time is what the user waits for."""
-    if sys.platform == "linux":
-        # Clock ticks from boot to the start, field 22 of proc(5); psutil adds them to a time of boot that is rounded to seconds.
-        ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
-        return time.monotonic() - (time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK"))
-    import psutil  # here: on Linux it would be 20 ms for nothing
-
-    return time.monotonic() - (time.time() - float(psutil.Process().create_time()))
 
 
 def run(settings: Settings, *, notify: Notify = log.info, progress: Progress | None = None) -> dict[str, Any]:

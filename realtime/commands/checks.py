@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from realtime import __version__
-from realtime.commands.machine import cores, cpu_features, cpu_name, kernels_cached
+from realtime.commands.machine import cores, cpu_features, cpu_name
 from realtime.commands.output import megabytes, program
 from realtime.errors import RealtimeError
 
@@ -158,9 +158,9 @@ def _disk() -> Iterator[Finding]:
 def _kernels() -> Iterator[Finding]:
     import numba
 
-    import realtime.vision.planes  # noqa: F401  # raises the sentence that says what to do when compiled code cannot be kept
+    from realtime.starting import kernels_kept
 
-    state = "compiled and cached" if kernels_cached() else "compiled on the first run (a minute or so), then cached"
+    state = "compiled and cached" if kernels_kept("mesh") else "compiled on the first run (a minute or so), then cached"
     yield Finding("kernels", "ok", f"numba {numba.__version__}, {state}")
 
 

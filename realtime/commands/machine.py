@@ -30,12 +30,6 @@ def cpu_features() -> list[str]:
     return [name for name in FEATURES if has.get(name)]
 
 
-def kernels_cached() -> bool:
-    """Whether the compiled kernels lie beside their source; also True when they cannot, since Numba then keeps them elsewhere."""
-    folder = Path(__file__).parents[1] / "vision"
-    return not os.access(folder, os.W_OK) or any(folder.rglob("__pycache__/*.nbi"))
-
-
 def _from_cpuinfo() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text("utf-8", "replace").splitlines()

@@ -11,7 +11,6 @@ from typing import Any
 from realtime import __version__
 from realtime.cli import COMMANDS, set_log_level
 from realtime.commands.firstrun import judge_waiting
-from realtime.commands.machine import kernels_cached
 from realtime.commands.output import Parser, milliseconds, notify, program
 from realtime.commands.progress import FetchBar
 from realtime.commands.signals import end_on_signals
@@ -35,7 +34,7 @@ def main(argv: Sequence[str]) -> int:
     set_log_level(settings.log_level)
     from realtime import app
 
-    prepare()
+    prepare("mesh" if settings.swapper == "mesh" else "network")
     inform()
     judge_waiting(settings, notify)
     with FetchBar() as bar:
@@ -85,10 +84,15 @@ def _add(group: Any, option: Option) -> None:
     group.add_argument(f"--{option.name}", **keywords)
 
 
-def prepare() -> None:
-    """What every run does first: ends politely on signals, and says why the first one takes its time."""
+def prepare(kind: str = "mesh") -> None:
+    """What every run does first: ends politely on signals, and says why the first one takes its time.
+
+    `kind`: "mesh" or "network", what swaps.
+    """
     end_on_signals()
-    if not kernels_cached():
+    from realtime.starting import kernels_kept  # here: it brings Numba along, and help is to be instant
+
+    if not kernels_kept(kind):
         notify("compiling for this processor, once: this takes a minute or so")
 
 
