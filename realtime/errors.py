@@ -17,6 +17,11 @@ def reason(error: BaseException) -> str:
     return str(getattr(error, "strerror", None) or error).lower()
 
 
+def said(error: BaseException) -> str:
+    """An error in words: our own as they are, others with their kind, without which they often say nothing."""
+    return str(error) if isinstance(error, RealtimeError) else f"{type(error).__name__}: {error}"
+
+
 class RealtimeError(Exception):
     """Base of every error the user is meant to read; the command line prints its message and exits with `exit_code`."""
 

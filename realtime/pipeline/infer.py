@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Generic, Protocol, TypeVar
 
+from realtime.errors import ModelError, said
 from realtime.models.base import Identity, Swapper
 from realtime.pipeline.controls import Controls
 from realtime.types import Box, Face, Frame, Image, Patch, State, Verdict
@@ -64,16 +65,21 @@ def follow(tracker: Callable[[Image, float], Found], frame: Frame) -> Followed[F
 
 
 class Failures:
-    """How long frames have been failing without a break: one bad frame is hidden, a swap that will not recover ends the run."""
+    """How long frames have been failing without a break: one bad frame is hidden, a swap that will not recover ends the run.
+
+    A network that is of no use, which is what a ModelError says, never recovers.
+    """
 
     def __init__(self) -> None:
         self._since: float | None = None
 
     def note(self, at: float, error: Exception) -> None:
-        """Book a failure in the frame of this time. Raises the error after `MAX_FAILING_SECONDS` of them."""
+        """Book a failure in the frame of this time. Raises the error after `MAX_FAILING_SECONDS` of them, a ModelError at once."""
+        if isinstance(error, ModelError):
+            raise error
         if self._since is None:
             self._since = at
-            log.warning("this frame could not be swapped and is hidden: %s: %s", type(error).__name__, error)
+            log.warning("this frame could not be swapped and is hidden: %s", said(error))
         if at - self._since > MAX_FAILING_SECONDS:
             raise error
 
@@ -183,4 +189,4 @@ class Infer:
         self._forget()
         self._failures.note(frame.captured_at, error)
         state = State.FAILED if self._swapped_once else State.STARTING
-        return Verdict(frame, state, hide=self._hidden(frame), reason=f"{type(error).__name__}: {error}")
+        return Verdict(frame, state, hide=self._hidden(frame), reason=said(error))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Protocol
 
+from realtime.errors import said
 from realtime.models.base import Identity, Swapper
 from realtime.pipeline.controls import Controls
 from realtime.pipeline.infer import HIDE_GROWTH, HIDE_MARGIN, Failures, Followed, follow
@@ -98,7 +99,7 @@ class InferSeveral:
         except Exception as error:
             self._failures.note(frame.captured_at, error)
             state = State.FAILED if self._swapped_once else State.STARTING
-            verdict = Verdict(frame, state, reason=f"{type(error).__name__}: {error}")  # who is in view is not known: nothing is shown
+            verdict = Verdict(frame, state, reason=said(error))  # who is in view is not known: nothing is shown
         verdict.times["infer"] = followed.seconds + perf_counter() - start
         return verdict
 
@@ -113,7 +114,7 @@ class InferSeveral:
         if tracked.faces:
             times["swap"] = perf_counter() - start
         hidden = [grow(box, HIDE_MARGIN) for box in (*unswapped, *tracked.others)] + self._covers(tracked, frame.captured_at, bool(patches))
-        reason = f"{type(error).__name__}: {error}" if error is not None else tracked.reason
+        reason = said(error) if error is not None else tracked.reason
         if patches:
             self._swapped_once = True
             return Verdict(frame, State.SWAPPED, tuple(patches), reason=reason, times=times, also=tuple(hidden))

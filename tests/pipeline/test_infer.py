@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from realtime.errors import BackendError, ModelError
 from realtime.pipeline.controls import Controls
 from realtime.pipeline.infer import MAX_FAILING_SECONDS, Infer
 from realtime.types import State
@@ -60,6 +61,24 @@ def test_failing_for_long_ends_the_run_with_the_error():
     infer(frame(1, at=MAX_FAILING_SECONDS - 0.1))
     with pytest.raises(RuntimeError, match="the network gave up"):
         infer(frame(2, at=MAX_FAILING_SECONDS + 0.1))
+
+
+def test_a_network_of_no_use_ends_the_run_with_its_sentence_at_once():
+    def useless():
+        raise ModelError("swap.onnx gives no picture: get it anew.")
+
+    infer, _, _ = build([face()], PaintingSwapper(useless))
+    with pytest.raises(ModelError, match=r"^swap\.onnx gives no picture"):
+        infer(frame(0, at=0.0))
+
+
+def test_our_own_errors_are_told_without_their_kind(caplog):
+    def gone():
+        raise BackendError("the GPU is gone")
+
+    infer, _, _ = build([face()], PaintingSwapper(gone))
+    assert infer(frame(0, at=0.0)).reason == "the GPU is gone"
+    assert "is hidden: the GPU is gone" in caplog.text
 
 
 def test_a_face_that_cannot_be_swapped_is_hidden():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from realtime.errors import ModelError
 from realtime.pipeline.controls import Controls
 from realtime.pipeline.finish import Finisher
 from realtime.pipeline.infer import HIDE_MARGIN, MAX_FAILING_SECONDS
@@ -124,6 +125,15 @@ def test_none_that_can_be_swapped_is_a_failure_and_ends_the_run_in_the_end():
     assert first.state is State.STARTING and "the network gave up" in first.reason
     with pytest.raises(RuntimeError, match="the network gave up"):
         infer(frame(1, at=MAX_FAILING_SECONDS + 0.1))
+
+
+def test_a_network_of_no_use_ends_the_run_with_its_sentence_at_once():
+    def useless():
+        raise ModelError("swap.onnx gives no picture: get it anew.")
+
+    infer, _, _ = build(Seen((ONE, TWO)), swapper=PaintingSwapper(useless))
+    with pytest.raises(ModelError, match=r"^swap\.onnx gives no picture"):
+        infer(frame(0, at=0.0))
 
 
 def test_one_face_that_fails_for_long_does_not_end_the_run():
