@@ -16,6 +16,7 @@ from realtime import cli, guard
 from realtime.commands import run
 from realtime.config import OPTIONS, Settings
 from realtime.errors import SinkError
+from realtime.pipeline.finish import NOTHING_LEFT
 
 PACKAGE = Path(realtime.__file__).parent
 REPORT = {
@@ -26,9 +27,7 @@ REPORT = {
 
 
 def python(*argv: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, *argv], cwd=cwd, env={**os.environ, **environment}, capture_output=True, timeout=60, check=False
-    )
+    return subprocess.run([sys.executable, *argv], cwd=cwd, env={**os.environ, **environment}, capture_output=True, timeout=60, check=False)
 
 
 @pytest.fixture
@@ -100,6 +99,23 @@ def test_a_picture_without_a_face_is_a_failure_that_is_told(fake_app: SimpleName
     out, err = capsys.readouterr()
     assert out == "out.png: 1 picture, not swapped\n"
     assert "no face to swap was found in in: the placeholder was written in its place" in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments", "named"),
+    [
+        ("picture", ["--mask", "occlusion,region"], "--mask occlusion,region"),
+        ("live", ["--profile", "quality"], "the masks of --profile quality"),
+    ],
+)
+def test_masks_that_left_nothing_are_named(
+    fake_app: SimpleNamespace, capsys: pytest.CaptureFixture[str], kind: str, arguments: list[str], named: str
+) -> None:
+    fake_app.report = of_a_file(kind, {"failed": 3}) | {"reasons": {NOTHING_LEFT: 3}}
+    assert cli.main(["--source", __file__, *arguments]) == 1
+    assert f"a face was found but {named} left nothing of the swap" in capsys.readouterr().err
+    fake_app.report = of_a_file(kind, {"failed": 3, "swapped": 9}) | {"reasons": {NOTHING_LEFT: 3}}
+    assert cli.main(["--source", __file__, *arguments]) == 0
 
 
 def test_a_live_run_without_a_face_is_none(fake_app: SimpleNamespace, capsys: pytest.CaptureFixture[str]) -> None:

@@ -132,7 +132,20 @@ def summary(report: Any, outputs: Sequence[str]) -> str:
 def unswapped(report: Any, settings: Settings) -> str:
     """The sentence about a file or picture in which no face was swapped at all; empty when there is nothing to complain of."""
     about = report["input"]
+    if emptied := _masked_away(report, settings):
+        return emptied
     if about is None or about["kind"] == "live" or not report["frames_out"] or report["states"].get("swapped"):
         return ""
     shown = "it was passed on as it is" if not report["hidden_frames"] else "the placeholder was written in its place"
     return f"no face to swap was found in {about['name']}: {shown}; a face must be at least {settings.min_face:g} pixels wide (--min-face)"
+
+
+def _masked_away(report: Any, settings: Settings) -> str:
+    """The sentence about masks that left nothing of any swap; empty where they did not."""
+    from realtime.pipeline.finish import NOTHING_LEFT  # here, for help is to be instant
+
+    if not report.get("reasons", {}).get(NOTHING_LEFT) or report["states"].get("swapped"):
+        return ""
+    named = f"--mask {','.join(settings.masks)}" if settings.masks else f"the masks of --profile {settings.profile}"
+    keep = " or less in --keep" if "region" in (settings.masks or ("region",)) else ""
+    return f"a face was found but {named} left nothing of the swap, so it was hidden: name fewer masks, --mask off{keep} to see it"

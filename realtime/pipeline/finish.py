@@ -16,6 +16,8 @@ from realtime.vision.draw import covers, hide, placeholder
 
 OnLost = Literal["hide", "freeze", "pass"]
 
+NOTHING_LEFT = "nothing was left of the swap"
+"""Reason of a frame in which masks took all of it away."""
 _OPAQUE = 128
 """Alpha that every swap reaches somewhere, 255 in its middle being usual."""
 CARDS = {
@@ -64,9 +66,9 @@ class Finisher:
 
         A mask that says "nothing of this is a face" makes such a patch, by whatever mistake.
         """
-        if verdict.state is not State.SWAPPED or (verdict.patches and all(_covers_a_face(patch) for patch in verdict.patches)):
+        if verdict.state is not State.SWAPPED or (verdict.patches and all(covers_a_face(patch) for patch in verdict.patches)):
             return verdict
-        return replace(verdict, state=State.FAILED, patches=(), reason="nothing was left of the swap")
+        return replace(verdict, state=State.FAILED, patches=(), reason=NOTHING_LEFT)
 
     def finish(self, verdict: Verdict, bgr_wanted: bool = False) -> OutputFrame:
         """The frame that may be shown for this verdict; writes into the frame's own picture. `bgr_wanted`: mark `image` too."""
@@ -151,6 +153,6 @@ class Finisher:
         return np.ascontiguousarray(image[:height, :width])
 
 
-def _covers_a_face(patch: Patch) -> bool:
+def covers_a_face(patch: Patch) -> bool:
     """Some of it must be opaque; 3 microseconds for a face of 250 pixels."""
     return patch.alpha.size > 0 and int(patch.alpha.max()) >= _OPAQUE

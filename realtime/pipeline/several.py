@@ -10,6 +10,7 @@ from typing import Protocol
 from realtime.errors import said
 from realtime.models.base import Identity, Swapper
 from realtime.pipeline.controls import Controls
+from realtime.pipeline.finish import NOTHING_LEFT, covers_a_face
 from realtime.pipeline.infer import HIDE_GROWTH, HIDE_MARGIN, Failures, Followed, follow
 from realtime.types import Box, Face, Frame, Image, Patch, State, Verdict
 from realtime.vision.geometry import grow
@@ -110,15 +111,15 @@ class InferSeveral:
             hidden = [*(chosen.face.box for chosen in tracked.faces), *self._places(tracked)]
             return self._nobody(frame, State.PAUSED, [grow(box, HIDE_MARGIN) for box in hidden], "paused", times)
         start = perf_counter()
-        patches, unswapped, error = self._swap_all(frame, tracked.faces)
+        patches, unswapped, failure = self._swap_all(frame, tracked.faces)
         if tracked.faces:
             times["swap"] = perf_counter() - start
         hidden = [grow(box, HIDE_MARGIN) for box in (*unswapped, *tracked.others)] + self._covers(tracked, frame.captured_at, bool(patches))
-        reason = said(error) if error is not None else tracked.reason
+        reason = failure or tracked.reason
         if patches:
             self._swapped_once = True
             return Verdict(frame, State.SWAPPED, tuple(patches), reason=reason, times=times, also=tuple(hidden))
-        state = State.STARTING if not self._swapped_once else State.LOST if error is None else State.FAILED
+        state = State.STARTING if not self._swapped_once else State.LOST if not failure else State.FAILED
         return self._nobody(frame, state, hidden, reason, times)
 
     def _nobody(self, frame: Frame, state: State, hidden: list[Box], reason: str, times: dict[str, float]) -> Verdict:
@@ -141,28 +142,30 @@ class InferSeveral:
 
     # -- swapping --------------------------------------------------------------------------------------------
 
-    def _swap_all(self, frame: Frame, faces: Sequence[Chosen]) -> tuple[list[Patch], list[Box], Exception | None]:
-        """The patches, the faces that gave none, and what a swapper raised last.
+    def _swap_all(self, frame: Frame, faces: Sequence[Chosen]) -> tuple[list[Patch], list[Box], str]:
+        """The patches, the faces that gave none, and why: what a swapper raised last, or that masks left nothing.
 
         The largest face comes last, over the others: it is the nearest to the camera.
         """
         patches: list[Patch] = []
         unswapped: list[Box] = []
         failure: Exception | None = None
+        masked = False
         for chosen in sorted(faces, key=lambda chosen: chosen.face.box.area):
             try:
                 patch = self._swap(frame, chosen)
             except Exception as error:
                 patch, failure = None, error
-            if patch is None:
+            if patch is None or not covers_a_face(patch):
                 unswapped.append(chosen.face.box)
+                masked |= patch is not None
             else:
                 patches.append(patch)
         if failure is None or patches:
             self._failures.clear()  # a single face that fails is hidden, for as long as it does
         else:
             self._failures.note(frame.captured_at, failure)
-        return patches, unswapped, failure
+        return patches, unswapped, NOTHING_LEFT if masked and failure is None else "" if failure is None else said(failure)
 
     def _swap(self, frame: Frame, chosen: Chosen) -> Patch | None:
         seat = self._seat(chosen.face.track)

@@ -19,6 +19,10 @@ KEPT = 1 << 16
 """Samples kept per series, the newest ones: 36 minutes at 30 fps, a quarter of a megabyte, whatever the run's length."""
 
 
+MOST_REASONS = 64
+"""Different ones that are counted: what a library says of an error may differ with every frame."""
+
+
 class Series:
     """The last KEPT values of one measure, in a fixed buffer."""
 
@@ -53,6 +57,7 @@ class Telemetry:
         self.age = Series()
         self.stages = {name: Series() for name in ("capture", "infer", "blend")}
         self.parts = {name: Series() for name in ("detect", "follow", "identify", "swap")}
+        self.reasons: Counter[str] = Counter()  # why frames were not swapped -> frames
         self.detections = 0
         self.faces: Counter[int] = Counter()  # how many were swapped in a frame -> frames
         self.hangs = 0
@@ -70,6 +75,8 @@ class Telemetry:
         """Note a frame handed to every sink at `now`, `blend_seconds` after the blend stage took it up."""
         self.frames_out += 1
         self.states[verdict.state] += 1
+        if verdict.state is not State.SWAPPED and (verdict.reason in self.reasons or len(self.reasons) < MOST_REASONS):
+            self.reasons[verdict.reason] += 1
         self.detections += "detect" in verdict.times
         self.faces[len(verdict.patches)] += 1
         self.age.add(now - verdict.frame.captured_at)
@@ -112,6 +119,7 @@ class Telemetry:
             "hidden_frames": sum(count for state, count in self.states.items() if state is not State.SWAPPED and state not in passed),
             "hangs": self.hangs,
             "states": dict(self.states),
+            "reasons": dict(self.reasons),
             "first_swap_seconds": _rounded(self.first_swap_at - self.started_at if self.first_swap_at else None),
             "roles": {role: dict(about) for role, about in roles.items()},
             "seconds": round(seconds, 3),

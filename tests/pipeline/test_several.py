@@ -7,7 +7,7 @@ import pytest
 
 from realtime.errors import ModelError
 from realtime.pipeline.controls import Controls
-from realtime.pipeline.finish import Finisher
+from realtime.pipeline.finish import NOTHING_LEFT, Finisher
 from realtime.pipeline.infer import HIDE_MARGIN, MAX_FAILING_SECONDS
 from realtime.pipeline.several import MOST_GROWTH, InferSeveral
 from realtime.sinks.memory import MemorySink
@@ -134,6 +134,25 @@ def test_a_network_of_no_use_ends_the_run_with_its_sentence_at_once():
     infer, _, _ = build(Seen((ONE, TWO)), swapper=PaintingSwapper(useless))
     with pytest.raises(ModelError, match=r"^swap\.onnx gives no picture"):
         infer(frame(0, at=0.0))
+
+
+def test_a_face_of_which_masks_leave_nothing_is_hidden_alone_and_told():
+    infer, _, _ = build(Seen((ONE, TWO)), swapper=_Masked())
+    both = infer(frame(0))
+    assert both.state is State.STARTING and both.reason == NOTHING_LEFT and both.hide is not None and both.also
+    assert not shows_raw_face(shown(both))
+
+
+class _Masked(PaintingSwapper):
+    """Its patches show nothing."""
+
+    def swap(self, image, face):
+        patch = super().swap(image, face)
+        patch.alpha[:] = 0
+        return patch
+
+    def fork(self):
+        return self
 
 
 def test_one_face_that_fails_for_long_does_not_end_the_run():

@@ -180,13 +180,18 @@ class AlignedSwapper:
 
 
 def to_patch(made: Crop, ring: PatchRing) -> Patch | None:
-    """The crop turned back into the frame: the rectangle in which its mask shows anything. None when too little of that is in the frame."""
+    """The crop turned back into the frame: the rectangle in which its mask shows anything. None when too little of that is in the frame.
+
+    Of a mask that shows nothing the patch is empty: whoever shows patches tells that from a face that is too small.
+    """
     left, top, width, height = cv2.boundingRect(made.mask)
+    if not width:
+        return _empty(ring)
     box = geometry.moved(Box(left, top, left + width, top + height), geometry.invert(made.transform))
     rows, columns = made.frame.shape[:2]
     x0, y0 = max(int(box.x0), 0), max(int(box.y0), 0)
     x1, y1 = min(int(box.x1) + 2, columns), min(int(box.y1) + 2, rows)
-    if not width or x1 - x0 < SMALLEST or y1 - y0 < SMALLEST:
+    if x1 - x0 < SMALLEST or y1 - y0 < SMALLEST:
         return None
     patch = ring.take(x0, y0, x1 - x0, y1 - y0)
     matrix = geometry.compose(made.transform, np.array([[1, 0, x0], [0, 1, y0]], np.float64))
@@ -198,4 +203,11 @@ def to_patch(made: Crop, ring: PatchRing) -> Patch | None:
     drawn, flags = ring.room("patch", patch.alpha.shape), cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
     cv2.warpAffine(picture, matrix, drawn.shape[1::-1], dst=drawn, flags=flags, borderMode=cv2.BORDER_CONSTANT)
     split(drawn, patch.colour, patch.alpha)
+    return patch
+
+
+def _empty(ring: PatchRing) -> Patch:
+    patch = ring.take(0, 0, 1, 1)
+    patch.colour.fill(0)
+    patch.alpha.fill(0)
     return patch

@@ -135,3 +135,21 @@ class Norms:
 def test_several_photos_make_one_person() -> None:
     vector = Embedding(Norms()).prepare([scene.photo("p001_studio"), scene.photo("p006_studio")])
     np.testing.assert_allclose(vector[0, :2], np.array([1, 3]) / 10**0.5, rtol=1e-6)
+
+
+class Nobody:
+    """A mask that shows nothing; a `Finish`."""
+
+    name = "nobody"
+
+    def finish(self, crop: Crop) -> None:
+        crop.mask.fill(0)
+
+    def reset(self) -> None: ...
+
+
+def test_a_mask_that_leaves_nothing_is_told_from_a_face_that_is_too_small() -> None:
+    image, points = scene.picture("p006_studio")
+    patch = green(128, Nobody()).swap(image, scene.face(points))
+    assert patch is not None and not patch.alpha.any()
+    assert green().swap(image, scene.face((points * 0.02).astype(np.float32))) is None
