@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from realtime import following
 from realtime.config import Settings
 from realtime.errors import UsageError
 from realtime.following import infer_stage, references, tracking
@@ -99,3 +100,19 @@ def test_without_a_recogniser_people_cannot_be_looked_for(tmp_path):
 def test_nobody_is_looked_for_without_being_asked():
     scene = three()
     assert references(Settings(sources=SOURCES, faces="all"), SceneDetector(scene), SceneLandmarker(scene), None, print) == []
+
+
+def test_faces_beyond_the_most_are_hidden_and_it_is_said_once(caplog, monkeypatch):
+    monkeypatch.setattr(following, "MOST_FACES", 2)
+    scene = three()
+    infer, _ = stage(scene, faces="all")
+    assert len(swapped(infer, scene)) == 2
+    assert caplog.messages == ["2 faces are swapped at most, the others are hidden"]
+
+
+def test_as_many_faces_as_can_be_swapped_are_no_news(caplog, monkeypatch):
+    monkeypatch.setattr(following, "MOST_FACES", 3)
+    scene = three()
+    infer, _ = stage(scene, faces="all")
+    assert swapped(infer, scene) == [1, 2, 3]
+    assert caplog.messages == []

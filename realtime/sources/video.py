@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -31,6 +32,9 @@ CAREFUL = {"max_pixels": str(MOST_PIXELS)}
 """Options that make FFmpeg refuse larger pictures before it asks for their memory, also when the size changes in mid-stream."""
 _DECODERS = 4
 """Threads at most: more hold more frames in memory and take cores from the swap, for a decoder that already outruns it."""
+
+_SHORT_BY, _SHORT_BY_SHARE = 0.5, 0.1
+"""Seconds, and share of the whole, that may be missing at the end of a sound file: the last picture of a variable rate stands for long."""
 
 
 class Painter:
@@ -86,6 +90,25 @@ def unplayable(container: InputContainer) -> str:
     return f"has pictures of {width}x{height}, more than {MOST_PIXELS // 1_000_000} million pixels" if width * height > MOST_PIXELS else ""
 
 
+def promised_end(container: InputContainer) -> float | None:
+    """The time in seconds at which the header says that the pictures end; None where it does not say, or a length is only a guess.
+
+    Of a Matroska file that a recorder never finished, and of a transport stream, nothing is known. Sound may be longer than the pictures.
+    """
+    if not {"matroska", "mov"} & set(container.format.name.split(",")):
+        return None
+    video = container.streams.video[0]
+    lengths = []
+    if video.duration and video.time_base:
+        lengths.append(float(video.duration * video.time_base))
+    named = re.fullmatch(r"(\d+):(\d\d):(\d\d(?:\.\d+)?)", video.metadata.get("DURATION", ""))
+    if named:
+        lengths.append(int(named[1]) * 3600 + int(named[2]) * 60 + float(named[3]))
+    if container.duration and (lengths or not container.streams.audio):
+        lengths.append(container.duration / 1e6)
+    return min(lengths) + (container.start_time or 0) / 1e6 if lengths else None
+
+
 class _Reel:
     """An opened container and the way through its frames."""
 
@@ -97,6 +120,7 @@ class _Reel:
             self.container.close()
             raise UsageError(f"'{path}' {problem}: give another video file.")
         self.stream = self.container.streams.video[0]
+        self.promised = promised_end(self.container)
         self.stream.codec_context.options = dict(CAREFUL)
         self.stream.thread_type = "AUTO"
         self.stream.codec_context.thread_count = min(os.cpu_count() or 1, _DECODERS)
@@ -219,6 +243,10 @@ class FileSource(Managed):
     def _finish(self) -> None:
         if self.corrupt:
             self._say(f"'{self._path.name}' is damaged: {self.corrupt} of its packets could not be decoded and were left out.")
+        promised, reached = self._reel.promised if self._reel else None, (self._last or 0.0) + 1 / self._fps
+        if promised is not None and promised - reached > max(_SHORT_BY, _SHORT_BY_SHARE * promised):
+            ending = f"it ends early, after {reached:.1f} of {promised:.1f} seconds"
+            self._say(f"'{self._path.name}' is cut short or damaged: {ending}; copy or download it again.")
 
     def _say(self, sentence: str) -> None:
         if sentence not in self._said:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -12,6 +13,8 @@ from realtime.tracking.follow import Miss
 from realtime.tracking.moment import Moment
 from realtime.tracking.others import Other
 from realtime.types import Box
+
+log = logging.getLogger(__name__)
 
 _STARTS = 2
 """Newcomers started in one frame at most: each costs the mesh network two passes or more."""
@@ -64,11 +67,16 @@ class Everyone:
         """`patient`: see `TrackerSettings`."""
         self._most = most
         self._starts = most if patient else _STARTS
+        self._said = False
 
     def choose(self, moment: Moment, crew: Crew, crowd: Crowd, seen: Sequence[Other]) -> None:
         ready = [other for other in seen if moment.at >= other.next_look and crowd.big(moment, other)]
-        for other in ready[: self._starts]:
-            if len(crew.members) < self._most:
+        begun = 0
+        for other in ready:
+            if len(crew.members) >= self._most:
+                self._say()
+            elif begun < self._starts:
+                begun += 1
                 start(moment, crew, crowd, other, crew.back(moment, other, RESUME))
 
     def check(self, moment: Moment, crew: Crew, crowd: Crowd) -> None:
@@ -79,6 +87,11 @@ class Everyone:
 
     def reset(self) -> None:
         """Nothing is remembered."""
+
+    def _say(self) -> None:
+        if not self._said:
+            self._said = True
+            log.warning("%d faces are swapped at most, the others are hidden", self._most)
 
 
 Rank = Callable[[Sequence[Box], int | None], int | None]

@@ -111,6 +111,23 @@ def noise(count: int) -> list[Image]:
     return [rng.integers(0, 255, (SIZE[1], SIZE[0], 3), np.uint8) for _ in range(count)]
 
 
+@pytest.mark.parametrize("sound", [False, True])
+def test_a_file_that_is_cut_short_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture, sound: bool) -> None:
+    noise = np.random.default_rng(0)
+    path = write_video(tmp_path / "v.mkv", [noise.integers(0, 255, (64, 96, 3), np.uint8) for _ in range(75)], sound=sound)
+    whole = path.read_bytes()
+    with FileSource(path) as source:
+        source.open()
+        assert len(everything(source)) == 75
+    assert caplog.messages == []
+    path.write_bytes(whole[: len(whole) // 3])
+    with FileSource(path) as source:
+        source.open()
+        assert 10 < len(everything(source)) < 40
+    (told,) = (message for message in caplog.messages if "ends early" in message)
+    assert "of 3.0 seconds; copy or download it again." in told
+
+
 def damaged(tmp_path: Path) -> Path:
     """A file with a stretch of nonsense in the middle."""
     path = write_video(tmp_path / "v.mkv", noise(40), codec="mpeg4")
