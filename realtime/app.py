@@ -30,7 +30,7 @@ from realtime.models.swappers.mesh import MeshSwapper
 from realtime.models.swappers.refined import RefinedSwapper
 from realtime.models.swappers.select import SwapOptions
 from realtime.networks import places
-from realtime.opening import Opener, open_swap_network
+from realtime.opening import Opener, check_swap_network, open_swap_network
 from realtime.photos import load_source
 from realtime.pipeline.controls import Controls
 from realtime.pipeline.finish import Finisher, OnLost
@@ -234,6 +234,8 @@ class App:
 
     def _models(self, cleanup: ExitStack) -> Models:
         models = model_store()
+        if self._settings.swapper != MESH:
+            check_swap_network(self._settings.swapper, swap_options(self._settings), models)
         wanted = wishes(self._settings, models.has).models(models.has)
         models.ensure((*needed(self._settings, models), *wanted), self._progress)
         return load_models(self._settings, models, cleanup, self._notify)

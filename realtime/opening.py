@@ -67,7 +67,20 @@ class Opener:
 
     def find(self, name: str) -> Path | None:
         """A model of the catalogue that is there; None when it is not, or when there is none of that name."""
-        return self.store.path(name) if name in MODELS and self.store.has(name) else None
+        return find(self.store, name)
+
+
+def find(store: ModelStore, name: str) -> Path | None:
+    return store.path(name) if name in MODELS and store.has(name) else None
+
+
+def check_swap_network(choice: str, options: select.SwapOptions, store: ModelStore) -> None:
+    """What is wrong with it or lacking beside it is said before anything is fetched, compiled or loaded. Raises as `open_swap_network`."""
+    select.check(_file(choice, store), options, lambda name: find(store, name))
+
+
+def _file(choice: str, store: ModelStore) -> Path:
+    return store.path(choice) if choice in MODELS else Path(choice).expanduser()
 
 
 def open_swap_network(choice: str, options: select.SwapOptions, opener: Opener, finishes: Sequence[Finish] = ()) -> AlignedSwapper:
@@ -75,7 +88,7 @@ def open_swap_network(choice: str, options: select.SwapOptions, opener: Opener, 
 
     Raises ModelError or UsageError when it, or a file that it needs, cannot be used.
     """
-    path = opener.store.path(choice) if choice in MODELS else Path(choice).expanduser()
+    path = _file(choice, opener.store)
 
     def open_fastest(path: Path) -> Session:
         return opener.open({path.stem: path}, _cores(), opener.swapping)[path.stem]

@@ -8,12 +8,14 @@ from pathlib import Path
 from types import MappingProxyType
 
 from realtime.backends.base import Session
-from realtime.errors import ModelError, UsageError
+from realtime.errors import UsageError
 from realtime.models.base import Finish
 from realtime.models.peek import Peek
 from realtime.models.recognisers.arcface import ArcFace
 from realtime.models.recognisers.converter import Converter
+from realtime.models.swappers import companions
 from realtime.models.swappers.aligned import AlignedSwapper, CropNetwork
+from realtime.models.swappers.companions import Companion, Find
 from realtime.models.swappers.contracts import Contract, SourceKind
 from realtime.models.swappers.dfm import DfmNetwork
 from realtime.models.swappers.exact import Exact
@@ -24,10 +26,6 @@ from realtime.models.swappers.sources import Converted, Embedding, Picture, Sour
 
 Make = Callable[[Session], CropNetwork]
 """Puts the network of one file around a session of it."""
-
-ENCODER = "e4e_encoder"
-ARCFACE = ("w600k_r50", "arcface_w600k_r50")
-"""File names of the recogniser whose embeddings swap networks were trained with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +51,7 @@ class Surroundings:
     """The network at the precision that is fastest here."""
     open_exact: Callable[[Path], Session]
     """An ONNX file as it is, in fp32 arithmetic."""
-    find: Callable[[str], Path | None]
-    """A catalogue's model by its name, when it is there."""
+    find: Find
     exact: Exact
     finishes: Sequence[Finish] = ()
 
@@ -73,14 +70,15 @@ class SwapFile:
         self.peek = Peek(self.path)
         self.contract = recognise(self.path, self.peek, self.options.contract)
 
-    def companion(self, names: Sequence[str], what: str) -> Path:
-        """A file that the network cannot do without: beside it, or in the store. Raises ModelError when it is nowhere."""
-        for name in names:
-            beside = self.path.with_name(f"{name}.onnx")
-            found = beside if beside.is_file() else self.around.find(name)
-            if found is not None and found != self.path:
-                return found
-        raise ModelError(f"{self.path.name} also needs {what}: put {names[0]}.onnx into the folder {self.path.parent}.")
+    def companion(self, other: Companion) -> Path:
+        """A file that the network cannot do without. Raises ModelError when it is nowhere."""
+        return other.find(self.path, self.around.find)
+
+
+def check(path: Path, options: SwapOptions, find: Find) -> None:
+    """Look at a file and at what else it needs, loading nothing. Raises ModelError and UsageError as `open_swapper` would."""
+    for other in companions.needed(recognise(path, Peek(path), options.contract), path):
+        other.find(path, find)
 
 
 def open_swapper(path: Path, options: SwapOptions, around: Surroundings) -> AlignedSwapper:
@@ -121,8 +119,7 @@ def _dfm(file: SwapFile) -> Make:
 
 
 def _latent(file: SwapFile) -> Make:
-    names = (file.path.stem.replace("generator", "encoder").replace("decoder", "encoder"), ENCODER)
-    encoder = file.around.open_network(file.companion(names, "the encoder that goes with this generator"))
+    encoder = file.around.open_network(file.companion(companions.encoder(file.path)))
     return lambda session: LatentNetwork(encoder, session, file.options.layers, file.path.stem)
 
 
@@ -138,12 +135,12 @@ def _passes(contract: Contract, size: int | None) -> int:
 
 
 def _arcface(file: SwapFile) -> ArcFace:
-    path = file.companion(ARCFACE, "ArcFace, which sees whom to show")
+    path = file.companion(companions.ARCFACE)
     return ArcFace(file.around.open_network(path), path.stem)
 
 
 def _converter(file: SwapFile) -> Converter:
-    return Converter(file.around.open_network(file.companion(file.contract.converter, "a converter of embeddings")))
+    return Converter(file.around.open_network(file.companion(companions.converter(file.contract))))
 
 
 def _emap(file: SwapFile) -> SourceInput:
