@@ -93,12 +93,28 @@ def test_files_have_a_summary_without_latency(
     assert capsys.readouterr() == (said, "")
 
 
+def test_a_run_that_broke_off_names_only_what_it_left(
+    fake_app: SimpleNamespace, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    there, missing, old = tmp_path / "there.mp4", tmp_path / "missing.mp4", tmp_path / "old.mp4"
+    there.touch()
+    old.touch()
+    os.utime(old, (1e9, 1e9))
+    fake_app.report, fake_app.ending = of_a_file("file", {"swapped": 60}), SinkError("the disk is full")
+    outputs = [word for path in (missing, there, old) for word in ("--output", str(path))]
+    assert cli.main(["--source", __file__, *outputs]) == 1
+    out, err = capsys.readouterr()
+    assert out == f"{there}, cut short: 60 frames in 2.0 s (30.0 fps), 0 without a face\n"
+    assert "the disk is full" in err
+
+
 def test_a_picture_without_a_face_is_a_failure_that_is_told(fake_app: SimpleNamespace, capsys: pytest.CaptureFixture[str]) -> None:
     fake_app.report = of_a_file("picture", {"starting": 1})
     assert cli.main(["--source", __file__, "--output", "out.png"]) == 1
     out, err = capsys.readouterr()
     assert out == "out.png: 1 picture, not swapped\n"
     assert "no face to swap was found in in: the placeholder was written in its place" in err and err.count("\n") == 1
+    assert "--rotate" in err and "--min-face" in err
 
 
 @pytest.mark.parametrize(

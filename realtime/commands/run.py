@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from realtime.commands.signals import end_on_signals
 from realtime.config import OPTIONS, Option, Settings, load_settings
 from realtime.errors import RealtimeError
 from realtime.trust import consent
+from realtime.values import output_file
 
 EXAMPLES = """examples:
   {program} --source me.jpg                                    first camera to the virtual camera
@@ -39,11 +41,14 @@ def main(argv: Sequence[str]) -> int:
     judge_waiting(settings, notify)
     with FetchBar() as bar:
         this_run = app.App(settings, notify=notify, progress=bar)
+        begun, whole = time.time(), False
         try:
             this_run.run()
+            whole = True
         finally:  # Ctrl-C is how a live run ends: what it measured is worth a line all the same
             if this_run.report and this_run.report["frames_out"]:
-                print(summary(this_run.report, settings.outputs))
+                outputs = settings.outputs if whole else left_by(settings.outputs, begun)
+                print(summary(this_run.report, outputs, whole=whole))
     if this_run.report and (complaint := unswapped(this_run.report, settings)):
         notify(complaint)
         return 1
@@ -111,16 +116,23 @@ def inform() -> None:
     consent.remember(folder)
 
 
-def summary(report: Any, outputs: Sequence[str]) -> str:
-    """One line about a finished run; a latency has only what is live."""
+def left_by(outputs: Sequence[str], begun: float) -> list[str]:
+    """Those outputs that are there after a run that broke off: no file, or a file written since `begun`, as `time.time` counts."""
+    files = {text: output_file(text) for text in outputs}
+    return [text for text, path in files.items() if path is None or (path.is_file() and path.stat().st_mtime >= begun - 2)]
+
+
+def summary(report: Any, outputs: Sequence[str], *, whole: bool = True) -> str:
+    """One line about a run; a latency has only what is live. `whole`: it came to its own end."""
     swapped, frames = report["states"].get("swapped", 0), report["frames_out"]
     without = frames - swapped - report["states"].get("paused", 0)
     kind = (report["input"] or {}).get("kind")
     if kind == "picture":
-        return f"{', '.join(outputs)}: 1 picture, {'swapped' if swapped else 'not swapped'}"
+        return f"{', '.join(outputs) or 'nothing was written'}: 1 picture, {'swapped' if swapped else 'not swapped'}"
     if kind == "file":
         rate = frames / report["seconds"] if report["seconds"] else None
-        return f"{', '.join(outputs)}: {frames} frames in {report['seconds']:.1f} s ({milliseconds(rate)} fps), {without} without a face"
+        where = ", ".join(outputs) if whole else f"{', '.join(outputs) or 'no file'}, cut short"
+        return f"{where}: {frames} frames in {report['seconds']:.1f} s ({milliseconds(rate)} fps), {without} without a face"
     age = report["age_ms"]
     return (
         f"{frames} frames in {report['seconds']:.1f} s ({milliseconds(report['fps'])} fps), {report['dropped']} dropped, "
@@ -137,7 +149,8 @@ def unswapped(report: Any, settings: Settings) -> str:
     if about is None or about["kind"] == "live" or not report["frames_out"] or report["states"].get("swapped"):
         return ""
     shown = "it was passed on as it is" if not report["hidden_frames"] else "the placeholder was written in its place"
-    return f"no face to swap was found in {about['name']}: {shown}; a face must be at least {settings.min_face:g} pixels wide (--min-face)"
+    cure = f"a face must be upright (turn the picture with --rotate) and at least {settings.min_face:g} pixels wide (--min-face)"
+    return f"no face to swap was found in {about['name']}: {shown}; {cure}"
 
 
 def _masked_away(report: Any, settings: Settings) -> str:

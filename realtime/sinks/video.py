@@ -114,7 +114,8 @@ class VideoSink(Closing):
 
     def _failure(self, what: str, error: Exception) -> str:
         """The sentence about a failed write; a part file that shows nothing is removed."""
-        kept = f"the video so far is in {self._target.part}"
+        cure = "; free some space or give another folder, and run it again" if is_full(error) else ""
+        kept = f"the video so far is in {self._target.part}{cure}"
         if not _shows_something(self._target.part):
             self._target.discard()
             kept = "free some space or give another folder" if is_full(error) else "nothing was written"
