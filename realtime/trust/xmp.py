@@ -28,6 +28,8 @@ _JPEG_NAMESPACE = b"http://ns.adobe.com/xap/1.0/\0"
 _PNG_KEYWORD = b"XML:com.adobe.xmp\0\0\0\0\0"  # neither compressed, nor of a language, nor translated
 _PNG_HEADER = 8 + 25
 """Bytes of the signature and the IHDR chunk."""
+_WEBP_HEADER = 12 + 8 + 10
+"""Bytes up to the end of the size, in the container's first chunk of any kind."""
 _ALPHA, _XMP_FLAG = 0x10, 0x04
 
 _WHOLE = 64 << 20
@@ -92,13 +94,15 @@ def _into_png(data: bytes) -> bytes:
 
 def _into_webp(data: bytes) -> bytes:
     """In the extended form of the container, which a plain picture is turned into."""
-    if data[:4] != b"RIFF" or data[8:12] != b"WEBP":
+    if data[:4] != b"RIFF" or data[8:12] != b"WEBP" or len(data) < _WEBP_HEADER:
         raise ValueError("no WebP")
     kind, body = data[12:16], data[12:]
     if kind == b"VP8X":
         body = body[:8] + bytes([body[8] | _XMP_FLAG]) + body[9:]
     else:
         width, height, alpha = _webp_size(kind, data[20:30])
+        if width < 1 or height < 1:
+            raise ValueError("a WebP picture without a size")
         sides = (width - 1).to_bytes(3, "little") + (height - 1).to_bytes(3, "little")
         body = _riff(b"VP8X", bytes([_XMP_FLAG | (_ALPHA if alpha else 0), 0, 0, 0]) + sides) + body
     return _riff(b"RIFF", b"WEBP" + body + _riff(b"XMP ", _PACKET))
