@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from realtime.commands.output import Parser, console, print_json, program
+from realtime.errors import UsageError
 
 if TYPE_CHECKING:
+    from realtime.sources.transform import Transformed
     from realtime.trust.verify import Verification
     from realtime.types import Image
 
@@ -61,10 +63,9 @@ def parser() -> Parser:
 def camera_frames(text: str) -> Iterator[list[Image]]:
     """Batches of frames of a camera. Raises RealtimeError when it cannot be opened."""
     from realtime.sources.base import EndOfStream
-    from realtime.sources.select import open_input
 
     end = time.monotonic() + PATIENCE
-    with open_input(text) as source:
+    with _camera(text) as source:
         source.open()
         for _ in range(BATCHES):
             batch: list[Image] = []
@@ -79,6 +80,19 @@ def camera_frames(text: str) -> Iterator[list[Image]]:
                 yield batch
             if len(batch) < BATCH:
                 break
+
+
+def _camera(text: str) -> Transformed:
+    """Raises UsageError, which names nothing that only `--input` takes."""
+    from realtime.sources import cameras, select
+
+    try:
+        return select.open_input(text)
+    except UsageError as error:
+        if "several" in str(error):
+            raise
+        here = cameras.listing_of_all(cameras.list_cameras())
+        raise UsageError(f"no camera is called '{text}'; {here}: give a camera's number or name, or a file without --camera") from error
 
 
 def show(result: Verification) -> None:

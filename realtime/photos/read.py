@@ -30,6 +30,10 @@ _WIDTH, _LENGTH = 256, 257  # tags of TIFF 6.0
 _HEIC = (b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1")
 
 
+class DamagedPhotoError(UsageError):
+    """A picture whose kind is known, and that cannot be decoded to its end."""
+
+
 def read_photo(path: str | Path, longest: int = LONGEST) -> Image:
     """The picture in a file, (h, w, 3) uint8 BGR, upright as its EXIF says, shrunk so that no side exceeds `longest` pixels.
 
@@ -56,7 +60,7 @@ def read_photo(path: str | Path, longest: int = LONGEST) -> Image:
     except MemoryError:
         raise UsageError(f"There is not enough memory to open {path.name}: use a smaller copy of the photo.") from None
     except Exception as error:  # decoders raise whatever they trip over: OSError, SyntaxError, struct.error, zlib.error, ...
-        raise UsageError(f"{path.name} is damaged or cut short ({_words(error)}): copy it again or use another photo.") from None
+        raise DamagedPhotoError(f"{path.name} is damaged or cut short ({_words(error)}): copy it again or use another photo.") from None
     return picture
 
 

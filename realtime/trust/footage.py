@@ -33,7 +33,7 @@ def batches(path: Path) -> Iterator[list[Image]]:
             for place in range(PLACES if container.duration else 1):
                 yield _taken(container, video, place)
     except (OSError, IndexError, av.FFmpegError) as error:
-        raise UsageError(f"{path.name} cannot be read as a picture or a video ({reason(error)})") from None
+        raise UsageError(f"{path.name} cannot be read as a picture or a video ({reason(error)}): copy it again") from None
 
 
 def _taken(container: Any, video: Any, place: int) -> list[Image]:

@@ -6,16 +6,19 @@ have been removed.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from realtime.errors import RealtimeError, UsageError, reason
-from realtime.photos.read import read_photo
+from realtime.photos.read import DamagedPhotoError, read_photo
 from realtime.trust import credentials, footage, xmp
 from realtime.trust.reading import MIN_Z, SEEN_Z, Reader, Reading
 from realtime.types import Image
+
+log = logging.getLogger(__name__)
 
 Status = Literal["found", "not_found", "inconclusive"]
 _LONGEST = 2560
@@ -60,12 +63,21 @@ class Verification:
 
 def verify_file(path: Path) -> Verification:
     """Look at a picture or video. Raises UsageError when it is neither, RealtimeError when it cannot be read."""
-    if not path.is_file():
-        raise UsageError(f"there is no file {path}: name a picture or a video")
     try:
+        _check(path)
         return Verification(watermark(_batches(path)), credentials_of(path), metadata_of(path))
     except OSError as error:
-        raise RealtimeError(f"cannot read {path}: {reason(error)}") from error
+        raise RealtimeError(f"cannot read {path}: {reason(error)}; check its permissions, or copy it again") from error
+
+
+def _check(path: Path) -> None:
+    """Raises UsageError when there is nothing to look at, OSError."""
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder: name a picture or a video in it")
+    if not path.is_file():
+        raise UsageError(f"there is no file {path} (the current folder is {Path.cwd()}): name a picture or a video")
+    if not path.stat().st_size:
+        raise UsageError(f"{path.name} is empty: copy it again")
 
 
 def verify_live(batches: Iterable[list[Image]]) -> Verification:
@@ -111,6 +123,9 @@ def _batches(path: Path) -> Iterable[list[Image]]:
         return footage.batches(path)
     try:
         return [[read_photo(path, _LONGEST)]]
+    except DamagedPhotoError:
+        log.warning("%s is damaged or cut short: what is left of it is looked at; copy it again to look at all of it", path.name)
+        return footage.batches(path)
     except UsageError:
         return footage.batches(path)  # a video under another name, or neither
 

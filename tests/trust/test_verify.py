@@ -168,16 +168,39 @@ def test_frames_of_another_size_are_left_out() -> None:
     assert verify_live([[marked(bundled_person()), np.zeros((48, 64, 3), np.uint8)]]).watermark.detail.startswith("the mark")
 
 
-@pytest.mark.parametrize("content", [b"", b"no picture at all", bytes(1000)])
+@pytest.mark.parametrize("content", [b"no picture at all", bytes(1000)])
 def test_what_is_neither_is_refused_in_a_sentence(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "file.dat"
     path.write_bytes(content)
-    with pytest.raises(UsageError, match="cannot be read as a picture or a video"):
+    with pytest.raises(UsageError, match=r"cannot be read as a picture or a video .*: copy it again"):
         verify_file(path)
 
 
+def test_an_empty_file_and_a_folder_are_told(tmp_path: Path) -> None:
+    (tmp_path / "empty.jpg").touch()
+    with pytest.raises(UsageError, match=r"empty\.jpg is empty: copy it again"):
+        verify_file(tmp_path / "empty.jpg")
+    with pytest.raises(UsageError, match="is a folder: name a picture or a video in it"):
+        verify_file(tmp_path)
+
+
+def test_half_a_picture_is_looked_at_and_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "half.jpg"
+    cv2.imwrite(str(path), bundled_person())
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    assert verify_file(path).watermark.status in ("not_found", "inconclusive")
+    assert "half.jpg is damaged or cut short" in caplog.text
+
+
+def test_a_camera_that_is_not_there_names_what_the_option_takes(capsys: Any) -> None:
+    assert cli.main(["verify", "--camera", "no such camera"]) == 2
+    told = capsys.readouterr().err
+    assert "no camera is called 'no such camera'" in told and "without --camera" in told
+    assert "synthetic" not in told and "stream" not in told
+
+
 def test_a_missing_file_is_told(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="there is no file"):
+    with pytest.raises(UsageError, match=r"there is no file .*the current folder is"):
         verify_file(tmp_path / "gone.png")
 
 
