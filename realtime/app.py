@@ -43,7 +43,7 @@ from realtime.sinks.select import open_output
 from realtime.sinks.window import WindowSink
 from realtime.sources.base import SourceInfo
 from realtime.sources.image import ImageSource
-from realtime.sources.select import open_input
+from realtime.sources.select import check_file, open_input
 from realtime.sources.transform import Transformed
 from realtime.starting import process_start, remember_kernels
 from realtime.storage import data_folder, engines_folder, model_store
@@ -195,6 +195,7 @@ class App:
             # First what costs nothing, so that a word that was mistyped is told before anything is fetched or loaded.
             source = open_input(settings.input, settings.size, settings.fps, mirror=settings.mirror, rotate=settings.rotate)
             sinks = [open_output(text, seal=self._sealer) for text in settings.outputs]
+            check_file(settings.input)
             models = self._models(cleanup)
             if (enlarger := models.finishing.enlarger) is not None:
                 source.enlarge_by(enlarger.factor, enlarger.enlarge)

@@ -48,6 +48,7 @@ SWAP_CONTRACTS = (
 BACKENDS = ("auto", "tensorrt", "tensorrt-rtx", "cuda", "directml", "coreml", "openvino", "onnxruntime")
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
+_TOML = "write one `key = value` a line, with text in quotes, as in the example of docs/options.md"
 _LARGEST_CONFIG = 1 << 20
 
 
@@ -273,8 +274,10 @@ def read_config(path: Path) -> dict[str, object]:
         raise UsageError(f"the configuration file {path} does not exist: check the name given to --config") from None
     except OSError as error:
         raise UsageError(f"cannot read the configuration file {path}: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"the configuration file {path} is not text in UTF-8: save it as UTF-8, or name another file") from None
     except (ValueError, RecursionError) as error:  # also of numbers too long for Python, and of brackets in brackets without end
-        raise UsageError(f"the configuration file {path} is not valid TOML: {error}") from None
+        raise UsageError(f"the configuration file {path} is not valid TOML: {error}; {_TOML}") from None
     known = [option.name for option in OPTIONS]
     named = {key.replace("_", "-"): value for key, value in values.items()}
     for key in values:

@@ -137,6 +137,7 @@ def test_bad_values_name_option_and_what_is_allowed(photo: Path, name: str, valu
         ("output = []", "'output' in {file}"),
         ("frames = 2.0", "'frames' in {file}"),
         ("fps = ", "{file} is not valid TOML"),
+        ("fps = ", "write one `key = value` a line"),
         ("[picture]\nfps = 3", "unknown key 'picture'"),
     ],
 )
@@ -145,6 +146,13 @@ def test_bad_files_name_file_and_key(photo: Path, tmp_path: Path, text: str, sai
     with pytest.raises(UsageError) as caught:
         load_settings({} if text.startswith("source") else {"source": [[str(photo)]]}, file)
     assert said.format(file=file) in str(caught.value)
+
+
+def test_a_file_that_is_not_utf_8_is_told(photo: Path, tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_bytes(b"# caf\xe9\n")
+    with pytest.raises(UsageError, match="not text in UTF-8: save it as UTF-8"):
+        load_settings({"source": [[str(photo)]]}, file)
 
 
 def test_missing_things(photo: Path, tmp_path: Path) -> None:

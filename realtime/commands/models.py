@@ -102,7 +102,9 @@ def _accepted(models: Sequence[Model]) -> None:
 def _ask(models: Sequence[Model]) -> None:
     _accepted(models)
     if not sys.stdin.isatty():
-        raise UsageError("nobody is there to agree to this licence: read it, then say --accept-licence")
+        published = ", ".join(model.address for model in models if model.address) or "see docs/models.md"
+        command = f"{program()} models fetch {' '.join(model.name for model in models)} --accept-licence"
+        raise UsageError(f"nobody is there to agree to this licence: read it (published with {published}), then say: {command}")
     print("Fetch and use it under these terms? [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise ModelError("Nothing was fetched, as the licence was not agreed to.")

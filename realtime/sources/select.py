@@ -21,6 +21,8 @@ DEFAULT_SIZE = (1280, 720)
 DEFAULT_FPS = 30.0
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+)://")
 """Two letters at least: `C://` is a drive."""
+_FILE_NAME = re.compile(r"[/\\]|\.[a-zA-Z]\w{1,4}$")
+"""What looks like a file's: a folder in it, or a suffix as `.mp4`."""
 
 
 def open_input(
@@ -49,6 +51,21 @@ def open_input(
         return Transformed(source, mirror, rotate, size)
     camera = CameraSource(_camera(text, cameras()), size or DEFAULT_SIZE, fps or DEFAULT_FPS)
     return Transformed(camera, mirror, rotate)
+
+
+def check_file(text: str) -> None:
+    """Open the video file or image that `--input` names, and close it again; does nothing with anything else, as a pipe or a camera.
+
+    It takes some hundredths of a second, before networks are loaded for what cannot be read. Raises UsageError or SourceError.
+    """
+    try:
+        regular = stat.S_ISREG(Path(text.strip()).expanduser().stat().st_mode)
+    except (OSError, ValueError, RuntimeError):
+        return
+    source = _file(text.strip(), False) if regular else None
+    if source is not None:
+        with source:
+            source.open()
 
 
 def _by_word(
@@ -110,5 +127,7 @@ def _camera(text: str, cameras: list[CameraEntry]) -> CameraEntry:
     except UsageError as error:
         if "several" in str(error) or text.isdecimal() or text.startswith("/dev/"):
             raise
+        if _FILE_NAME.search(text):
+            raise UsageError(f"there is no file '{text}' (the current folder is {Path.cwd()}): check the name and the folder.") from error
         kinds = "or give a video, an image, a stream's URL or `synthetic`"
         raise UsageError(f"no camera, file or stream is called '{text}'; {listing_of_all(cameras)}; {kinds}.") from error

@@ -83,7 +83,8 @@ class StreamSource(Managed):
             while not self._stop:
                 reason = self._attempt()
                 if self._info is None:
-                    self._opened.fail(SourceError(f"'{self._name}' cannot be played: {reason}."))
+                    cure = "" if {",", ";"} & set(reason) else "; check the address, and whether it can be reached from here"
+                    self._opened.fail(SourceError(f"'{self._name}' cannot be played: {reason}{cure}."))
                     return
                 self._say(f"stream '{self._name}' broke off ({reason}): connecting again.")
                 self._stop.wait(self._delay)

@@ -209,7 +209,7 @@ class FileSource(Managed):
             self._reel = _Reel(self._path)
         except av.error.FFmpegError as error:
             why = (error.strerror or str(error)).lower()
-            raise UsageError(f"'{self._path}' is not a video that can be read ({why}): it may be damaged or cut short.") from error
+            raise UsageError(f"'{self._path}' is not a video that can be read ({why}): it may be cut short; copy it again.") from error
         self._frames = self._reel.frames()
         self._first = next(self._frames, None)
         if self._first is None:

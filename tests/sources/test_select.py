@@ -12,7 +12,7 @@ from realtime.errors import UsageError
 from realtime.sources.camera import CameraSource
 from realtime.sources.cameras import CameraEntry
 from realtime.sources.image import ImageSource
-from realtime.sources.select import open_input
+from realtime.sources.select import check_file, open_input
 from realtime.sources.stream import StreamSource
 from realtime.sources.synthetic import SyntheticSource
 from realtime.sources.transform import Transformed
@@ -74,7 +74,7 @@ def test_size_mirror_and_rotation_of_a_file(tmp_path: Path) -> None:
     assert frame is not None and frame.image.shape == (64, 32, 3)
 
 
-@pytest.mark.parametrize("text", ["foo", "C:\\clips\\none.mp4", "none.mp4", "/none/at all.mp4"])
+@pytest.mark.parametrize("text", ["foo", "Webcam 2.0", "v1.20"])
 def test_nonsense_lists_the_possibilities(text: str) -> None:
     with pytest.raises(UsageError) as caught:
         chosen(text)
@@ -82,6 +82,28 @@ def test_nonsense_lists_the_possibilities(text: str) -> None:
     assert text in sentence and "2 'Fake Webcam'" in sentence and "synthetic" in sentence and "\n" not in sentence
     with pytest.raises(UsageError, match="synthetic"):
         chosen(text, [])
+
+
+@pytest.mark.parametrize("text", ["C:\\clips\\none.mp4", "none.mp4", "/none/at all.mp4", "none/video"])
+def test_a_file_that_is_not_there(text: str) -> None:
+    with pytest.raises(UsageError, match="there is no file '") as caught:
+        chosen(text)
+    assert text in str(caught.value) and str(Path.cwd()) in str(caught.value)
+
+
+def test_a_file_is_checked_before_anything_is_loaded_for_it(tmp_path: Path) -> None:
+    junk, picture = tmp_path / "junk.mp4", tmp_path / "junk.png"
+    junk.write_bytes(b"no video" * 99)
+    picture.write_bytes(b"no picture")
+    for path in (junk, picture):
+        with pytest.raises(UsageError, match=path.name):
+            check_file(str(path))
+    with pytest.raises(UsageError, match="cut short; copy it again"):
+        check_file(str(junk))
+    check_file(str(write_video(tmp_path / "v.mp4", [plain(50, (64, 48))])))
+    check_file("0")
+    check_file("synthetic")
+    check_file(str(tmp_path))
 
 
 def test_other_refusals(tmp_path: Path) -> None:

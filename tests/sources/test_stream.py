@@ -154,7 +154,7 @@ def test_a_stream_that_never_answers(tmp_path: Path) -> None:
 
 
 def test_nobody_there() -> None:
-    with pytest.raises(SourceError, match="refused"), StreamSource("http://127.0.0.1:9/x") as source:
+    with pytest.raises(SourceError, match="refused; check the address"), StreamSource("http://127.0.0.1:9/x") as source:
         source.open()
 
 
