@@ -271,7 +271,7 @@ def test_the_command_asks_and_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         row = web_row(address=f"{server.address}/swap_128.onnx")
         models = store(tmp_path, HttpDownload(("http",)), row, web_row("own", sha256="", address=""))
         monkeypatch.setattr("realtime.storage.model_store", lambda: models)
-        with pytest.raises(UsageError, match=r"with http.*/swap_128\.onnx\), say: .* fetch swap_128 --accept-licence$"):
+        with pytest.raises(UsageError, match=r"with http.*/swap_128\.onnx\), then say: .* fetch swap_128 --accept-licence$"):
             command.main(["fetch", "swap_128"])
         assert server.requests == []
         assert command.main(["fetch", "swap_128", "--accept-licence"]) == 0
