@@ -71,8 +71,13 @@ _KINDS: Mapping[str, Any] = {
 }
 
 
-def rebuild_command(model: str) -> str:
-    return f"python build_engines.py --models {model}"
+def rebuild_command(model: str, folder: Path) -> str:
+    """Which builds them anew into the same folder."""
+    from realtime.storage import engines_folder  # here: only who has something to complain of needs it
+
+    usual = folder.absolute() == engines_folder().absolute()
+    place = "" if usual else f' --engines "{folder}"' if " " in str(folder) else f" --engines {folder}"
+    return f"python build_engines.py --models {model}{place}"
 
 
 def path_of(folder: Path, model: str) -> Path:
@@ -90,7 +95,7 @@ def read(folder: Path, model: str) -> list[Entry]:
     except FileNotFoundError:
         return []
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise BackendError(f"The manifest {path.name} makes no sense ({error}): run `{rebuild_command(model)} --force`.") from error
+        raise BackendError(f"The manifest {path.name} makes no sense ({error}): run `{rebuild_command(model, folder)} --force`.") from error
 
 
 def _checked(entry: Entry) -> Entry:
@@ -169,7 +174,7 @@ def find(
         wrong = problem(entry, folder, made_of, versions[entry.target], _device(entry)) or gpu_problem(entry, gpu)
         if not wrong:
             return entry
-        sentence = f"The engine {entry.file} {wrong}: run `{rebuild_command(model)}`."
+        sentence = f"The engine {entry.file} {wrong}: run `{rebuild_command(model, folder)}`."
         if refused is None:
             raise BackendError(sentence)
         refused(sentence)

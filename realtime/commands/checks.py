@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -35,10 +36,14 @@ class Finding:
 Check = Callable[[], Iterator[Finding]]
 
 
-def examine() -> list[Finding]:
-    """Every check in turn. One that breaks is a finding too: the doctor is for machines on which things break."""
+def examine(engines: Path | None = None) -> list[Finding]:
+    """Every check in turn. One that breaks is a finding too: the doctor is for machines on which things break.
+
+    `engines`: a folder of built engines that is looked at instead of the usual one.
+    """
     findings: list[Finding] = []
-    for name, check in CHECKS.items():
+    checks = CHECKS if engines is None else {**CHECKS, "engines": partial(_engines, engines)}
+    for name, check in checks.items():
         try:
             findings.extend(check())
         except RealtimeError as error:
@@ -74,7 +79,7 @@ def _system() -> Iterator[Finding]:
     yield Finding("cpu", "note" if few else "ok", f"{cpu_name()}, {count} cores, {' '.join(cpu_features()) or 'no vector extensions'}{few}")
 
 
-def _engines() -> Iterator[Finding]:
+def _engines(folder: Path | None = None) -> Iterator[Finding]:
     """Engines that were built: which of them a run uses, and why it would refuse one."""
     from realtime.backends.gpus import gpus
     from realtime.backends.select import describe
@@ -83,7 +88,7 @@ def _engines() -> Iterator[Finding]:
     from realtime.errors import BackendError
     from realtime.storage import engines_folder, model_store
 
-    folder, store = engines_folder(), model_store().folder
+    folder, store = folder or engines_folder(), model_store().folder
     versions = {backend.name: backend.version for backend in describe() if backend.usable}
     found, gpu = list(engined(folder, store)), next(iter(gpus()), None)
     if not found:

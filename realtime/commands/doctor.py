@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from realtime.commands.output import Parser, console, print_json, program
+from realtime.errors import UsageError
+from realtime.values import parse_folder
 
 if TYPE_CHECKING:
     from realtime.commands.checks import Finding
@@ -17,22 +20,30 @@ STYLES = {"ok": "green", "note": "yellow", "cure": "bold red"}
 def main(argv: Sequence[str]) -> int:
     made = Parser(
         "doctor",
-        usage=f"{program()} doctor [--json]",
+        usage=f"{program()} doctor [--engines DIR] [--json]",
         description="Check this machine: Python, processor, backends, models, disk, cameras, virtual cameras.\n"
         "ok: works; note: the swap runs without it; cure: must be mended first. Ends with 0 when the default swap can run.",
     )
+    made.add_argument("--engines", metavar="DIR", help="look at the engines in this folder, as a run with --engines uses it")
     made.add_argument("--json", action="store_true", help="as JSON on stdout")
     made.add_common()
     values = made.parse(argv)
     from realtime.commands.checks import examine, healthy
 
-    findings = examine()
+    findings = examine(_folder(values.engines) if values.engines is not None else None)
     can_run = healthy(findings)
     if values.json:
         print_json({"can_run": can_run, "findings": [dataclasses.asdict(finding) for finding in findings]})
     else:
         show(findings, can_run)
     return 0 if can_run else 1
+
+
+def _folder(text: str) -> Path:
+    try:
+        return parse_folder(text)
+    except ValueError:
+        raise UsageError(f"--engines: {text!r} is not a folder") from None
 
 
 def show(findings: Sequence[Finding], can_run: bool) -> None:

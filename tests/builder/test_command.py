@@ -104,6 +104,13 @@ def test_the_doctor_tells_of_engines(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (found,) = checks.CHECKS["engines"]()
     assert (found.check, found.status) == ("engine mesh", "note")
     assert "python build_engines.py --models mesh" in found.detail
+    other = tmp_path / "other"
+    other.mkdir()
+    monkeypatch.setattr(checks, "CHECKS", {"engines": checks.CHECKS["engines"]})
+    assert [finding.check for finding in checks.examine(other)] == ["engines"]
+    (other / "mesh.json").write_text("nonsense")
+    (found,) = checks.examine(other)
+    assert f"--models mesh --engines {other} --force" in found.detail
 
 
 def test_the_script_of_the_checkout_is_the_same_command() -> None:
