@@ -148,7 +148,7 @@ def test_a_file_that_is_no_network_is_one_sentence_before_a_backend_sees_it(opti
     junk = tmp_path / "junk.onnx"
     junk.write_bytes(b"hello" * 100)
     store = Store(tmp_path)
-    with pytest.raises(ModelError, match=r"^junk.onnx is no ONNX file, or an incomplete one: fetch it again\.$"):
+    with pytest.raises(ModelError, match=r"^junk.onnx is no ONNX file, or a truncated one: get it anew\.$"):
         chosen(store, **{option: str(junk)}).paths(store)  # type: ignore[arg-type]
     onnx.save(recognisers.converter_twin(), junk)
     with pytest.raises(ModelError, match=r"^junk.onnx takes something else than one picture: name a file .*\.$"):

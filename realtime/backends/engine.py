@@ -22,6 +22,8 @@ from realtime.errors import BackendError
 
 LIBRARIES = MappingProxyType({"tensorrt": "tensorrt", "tensorrt-rtx": "tensorrt_rtx"})
 """Backend -> module."""
+EXTRAS = MappingProxyType({"tensorrt": "tensorrt", "tensorrt_rtx": "nvidia"})
+"""Module -> extra of this project that brings it, with what drives the GPU."""
 GraphUse = Literal["auto", "own", "library", "off"]
 """Who makes graphs: we, around copies and execution; the library, of the execution alone; nobody. `auto`: we where that is possible."""
 
@@ -32,8 +34,7 @@ def load(backend: str) -> Any:
     try:
         return import_module(library)
     except (ImportError, OSError) as error:
-        package = library.replace("_", "-")
-        raise UnavailableError(f"{library} cannot be loaded ({error}): install it with `pip install {package}`.") from error
+        raise UnavailableError(f"{library} cannot be loaded ({error}): install it with `pip install '.[{EXTRAS[library]}]'`.") from error
 
 
 def quiet_logger(trt: Any) -> Any:

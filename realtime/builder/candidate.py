@@ -78,4 +78,5 @@ def row_of(network: Network, entry: Entry) -> Row:
 def unfinished(rows: Sequence[Row]) -> list[str]:
     """Models without an engine for one of the targets."""
     good = {(each.model, each.target) for each in rows if each.state in (State.CHOSEN, State.PENDING, State.PLANNED)}
-    return list(dict.fromkeys(each.model for each in rows if (each.model, each.target) not in good))
+    wanted = [each for each in rows if each.state is not State.ABSENT]
+    return list(dict.fromkeys(each.model for each in wanted if (each.model, each.target) not in good))

@@ -17,6 +17,7 @@ from realtime.builder.roles import ROLES
 from realtime.builder.wrap import GRAPHS
 from realtime.errors import UsageError
 from realtime.models.catalog import DEFAULTS, MODELS
+from realtime.values import near_miss
 
 PRECISIONS = ("fp32", "fp16", "int8")
 DEFAULT_MODELS = (*DEFAULTS, "selfie")
@@ -200,6 +201,8 @@ def check_names(names: Sequence[str], recipes: Recipes) -> None:
     for name in names:
         about = name.removeprefix(f"{_AROUND}:")
         if not _is_file(about) and about not in (known if about == name else MODELS):
+            if hint := near_miss(about, known):
+                raise UsageError(f"There is no model {about!r}{hint}")
             raise UsageError(f"There is no model {about!r}: choose among {', '.join(known)}, name an .onnx file, or {_AROUND}:FILE.onnx.")
     for name in names:
         row = _recipe_of(name, recipes)

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from realtime.builder import manifest
@@ -62,15 +63,29 @@ def build(plan: Plan, folder: Path, write_scenes: WriteScenes, progress: Progres
             done += _one(shop, network, precisions(plan, network), write_scenes)
         if plan.networks and not done:
             raise BackendError(f"{plan.networks[0].name} is built for GPUs only: name --target tensorrt or tensorrt-rtx.")
-        progress("engines ready", len(plan.networks), len(plan.networks))
+        if any(each.state in (State.CHOSEN, State.PENDING) for each in done):
+            progress("engines ready", len(plan.networks), len(plan.networks))
         return done
 
 
 def planned(plan: Plan) -> list[Row]:
-    """What `build` would try, without looking at what is there."""
+    """What `build` would try, without looking at which engines are there; no library is loaded."""
     targets = list(TARGETS) if plan.target == AUTO else [plan.target]
+    lacks = {name: lacking(name, device=plan.target == AUTO) for name in targets}
     pairs = [(network, name) for network in plan.networks for name in targets if target(name).WRAPS or not network.recipe.graph]
-    return [Row(network.name, name, p, State.PLANNED) for network, name in pairs for p in precisions(plan, network)]
+    state = {name: State.ABSENT if lack else State.PLANNED for name, lack in lacks.items()}
+    return [Row(network.name, name, p, state[name], reason=lacks[name]) for network, name in pairs for p in precisions(plan, network)]
+
+
+def lacking(name: str, *, device: bool) -> str:
+    """What a target lacks on this machine, as far as that shows without loading its library; empty when nothing does.
+
+    `device`: whether its engines are to run here too.
+    """
+    library = TARGETS[name][1]
+    if find_spec(library) is None:
+        return f"{library} is not installed"
+    return target(name).device_problem() if device else ""
 
 
 def precisions(plan: Plan, network: Network) -> tuple[str, ...]:

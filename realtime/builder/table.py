@@ -13,6 +13,8 @@ class State(StrEnum):
     NOT_BUILT = "not built"
     PENDING = "pending"
     PLANNED = "would build"
+    ABSENT = "not here"
+    """Planned for a target whose library or device is not on this machine."""
     FAILED = "failed"
 
 

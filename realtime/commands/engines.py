@@ -16,6 +16,7 @@ from realtime.commands.output import Parser, console, megabytes, milliseconds, n
 from realtime.commands.progress import FetchBar
 from realtime.config import SWAP_CONTRACTS
 from realtime.errors import UsageError
+from realtime.values import parse_target
 
 if TYPE_CHECKING:
     from realtime.builder.recipes import Recipes
@@ -25,8 +26,13 @@ if TYPE_CHECKING:
 
 SFACE = "sface"
 TARGETS = ("auto", "tensorrt", "tensorrt-rtx", "openvino", "onnxruntime")
+AHEAD = "tensorrt-rtx"
+"""The target that builds for GPUs which are not here."""
 PRECISIONS = ("auto", "fp32", "fp16", "int8")
-STYLES = {"chosen": "green", "pending": "yellow", "failed": "bold red", "not good enough": "red", "not built": "dim", "slower": "dim"}
+STYLES = {
+    "chosen": "green", "pending": "yellow", "failed": "bold red", "not good enough": "red",
+    **dict.fromkeys(("not built", "not here", "slower"), "dim"),
+}  # fmt: skip
 
 
 def main(argv: Sequence[str]) -> int:
@@ -35,24 +41,41 @@ def main(argv: Sequence[str]) -> int:
     from realtime.builder.candidate import unfinished
     from realtime.storage import engines_folder, model_store
 
+    _check(values)
     folder = Path(values.engines) if values.engines else engines_folder()
     book = recipes.read(engines_folder() / "recipes.toml")
     names = values.models or book.models
     needed = recipes.models_of(names, book)
     store = model_store()
-    if values.dry_run:
-        rows = run.planned(_plan(values, book, names, store))
-    else:
-        plan = _plan(values, book, names, store)
+    plan = _plan(values, book, names, store)
+    rows = run.planned(plan)
+    if values.sm and not any(row.target == AHEAD and row.state == "would build" for row in rows):
+        notify(f"--sm changes nothing: it is for {AHEAD}, which is not among what is built; engines of the others are for this machine")
+    if not values.dry_run:
         _fetch(store, [*needed, *([SFACE] if run.looks_at_identity(plan.networks) else [])])
         rows = _build(plan, folder, scenes_from(store, values.calibration))
+    show(rows, folder)  # first: no failed write may lose what a build took minutes for
     if values.json:
-        _write_json(Path(values.json), rows)
-    show(rows, folder)
+        _write_json(Path(values.json).expanduser(), rows)
     missing = unfinished(rows)
     if missing:
         notify(f"no engine for {', '.join(missing)}: the table says why; the live swap uses the models as they are")
     return 1 if missing else 0
+
+
+def _check(values: argparse.Namespace) -> None:
+    """Raises UsageError for what would only fail at the end of a build: files that are not there, and a table that cannot be written."""
+    if values.json is not None:
+        try:
+            parse_target(values.json)
+        except ValueError:
+            raise UsageError(f"--json: {values.json!r} is no file name") from None
+        except UsageError as error:
+            raise UsageError(f"--json: {error}") from None
+    files = [name.removeprefix("follow_swap:") for name in values.models or () if name.endswith(".onnx")]
+    for name in files:
+        if not Path(name).is_file():
+            raise UsageError(f"the model {name} does not exist: check the name (the current folder is {Path.cwd()})")
 
 
 def parser() -> Parser:

@@ -77,8 +77,8 @@ def _check_network(path: Path, name: str) -> None:
     try:
         network = onnx.load(str(path), load_external_data=False)
     except Exception as error:  # a parser meeting bytes it does not understand raises anything
-        raise ModelError(f"{name} is no ONNX file: convert it first.") from error
+        raise ModelError(f"{name} is no ONNX file, or a truncated one: get it anew.") from error
     if not network.graph.node or not network.graph.input or not network.graph.output:
-        raise ModelError(f"{name} is no ONNX file: convert it first.")
+        raise ModelError(f"{name} is no ONNX file, or a truncated one: get it anew.")
     if any(tensor.data_location == onnx.TensorProto.EXTERNAL for tensor in network.graph.initializer):
         raise ModelError(f"{name} keeps its weights in a second file: save it as one file first.")

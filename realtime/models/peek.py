@@ -28,7 +28,7 @@ class Peek:
         except OSError as error:
             raise ModelError(f"{path} cannot be read ({error.strerror or error}): check its name and that you may read it.") from error
         except Exception as error:  # bytes that are no protobuf surface as any error
-            raise ModelError(f"{path.name} is no ONNX model: give the .onnx or .dfm file of a swap network.") from error
+            raise ModelError(f"{path.name} is no ONNX file, or a truncated one: get it anew.") from error
 
     def _read(self, data: mmap.mmap) -> None:
         import onnx

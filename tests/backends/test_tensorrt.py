@@ -284,13 +284,13 @@ class TestRefusals:
         with pytest.raises(BackendError, match="CUDA_ERROR_LAUNCH_FAILED"):
             session.run()
 
-    @pytest.mark.parametrize(("backend", "package"), [("tensorrt", "tensorrt"), ("tensorrt-rtx", "tensorrt-rtx")])
-    def test_a_missing_library(self, backend: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    @pytest.mark.parametrize(("backend", "extra"), [("tensorrt", "tensorrt"), ("tensorrt-rtx", "nvidia")])
+    def test_a_missing_library(self, backend: str, extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
         def missing(name: str) -> None:
             raise ImportError(f"No module named '{name}'")
 
         monkeypatch.setattr(engine, "import_module", missing)
-        with pytest.raises(UnavailableError, match=rf"install it with `pip install {package}`\.$"):
+        with pytest.raises(UnavailableError, match=rf"install it with `pip install '\.\[{extra}\]'`\.$"):
             engine.load(backend)
 
 

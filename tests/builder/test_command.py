@@ -40,7 +40,50 @@ def test_capabilities_with_and_without_dots() -> None:
 
 def test_an_unknown_model_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["engines", "--models", "meshh"]) == 2
-    assert "no model 'meshh'" in capsys.readouterr().err
+    assert "no model 'meshh'; did you mean 'mesh'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["--models", "nothere.onnx"], "the model nothere.onnx does not exist: check the name"),
+        (["--models", "follow_swap:nothere.onnx"], "the model nothere.onnx does not exist: check the name"),
+        (["--json", "nowhere/x.json"], "--json: cannot write nowhere/x.json: the folder nowhere does not exist"),
+        (["--json", "."], "--json: cannot write .: it is a folder"),
+        (["--json", ""], "--json: '' is no file name"),
+    ],
+)
+def test_files_are_looked_for_before_anything_is_built(
+    argv: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(engines, "_build", lambda *_: pytest.fail("it was built"))
+    assert cli.main(["engines", *argv]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_the_table_is_shown_even_when_it_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    assert cli.main(["engines", "--dry-run", "--target", "openvino", "--json", str(tmp_path / "a.json")]) == 2
+    out, err = capsys.readouterr()
+    assert "would build" in out and "cannot write" in err
+
+
+def test_what_is_not_here_is_told_and_what_sm_is_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("realtime.builder.run.find_spec", lambda library: None if "tensorrt" in library else object())
+    assert cli.main(["engines", "--dry-run", "--sm", "89", "--json", str(tmp_path / "a.json")]) == 0
+    rows = json.loads((tmp_path / "a.json").read_text())["engines"]
+    states = {row["target"]: (row["state"], row["reason"]) for row in rows}
+    assert states["tensorrt-rtx"] == ("not here", "tensorrt_rtx is not installed")
+    assert states["openvino"] == ("would build", "")
+    assert "--sm changes nothing: it is for tensorrt-rtx" in capsys.readouterr().err
 
 
 def test_a_dry_run_builds_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -68,17 +111,16 @@ def test_failed_models_are_named_and_the_exit_code_is_1(
     twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], write_scenes: WriteScenes
 ) -> None:
     """Each kind of file that cannot be built, and one that can."""
-    wrong = {"truncated": twin.read_bytes()[:500], "text": b"no network at all", "missing": None, "old": _of_opset(twin, 3)}
+    wrong = {"truncated": twin.read_bytes()[:500], "text": b"no network at all", "old": _of_opset(twin, 3)}
     for name, content in wrong.items():
-        if content is not None:
-            (tmp_path / f"{name}.onnx").write_bytes(content)
+        (tmp_path / f"{name}.onnx").write_bytes(content)
     monkeypatch.setattr(engines, "scenes_from", lambda store, calibration: write_scenes)
     monkeypatch.setattr(engines, "_fetch", lambda store, names: None)
     files = [str(tmp_path / f"{name}.onnx") for name in wrong]
     argv = ["engines", "--models", *files, str(twin), "--target", "onnxruntime", "--precision", "fp32"]
     argv = [*argv, "--engines", str(tmp_path / "engines"), "--json", str(tmp_path / "rows.json")]
     assert cli.main(argv) == 1
-    assert "no engine for truncated, text, missing, old: the table says why" in capsys.readouterr().err
+    assert "no engine for truncated, text, old: the table says why" in capsys.readouterr().err
     rows = {row["model"]: row for row in json.loads((tmp_path / "rows.json").read_text())["engines"]}
     assert rows["twin"]["state"] == "chosen"
     assert all(rows[name]["reason"].endswith(".") and "\n" not in rows[name]["reason"] for name in wrong)

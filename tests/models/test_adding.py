@@ -245,9 +245,9 @@ def _external() -> bytes:
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"no network", "no ONNX file"),
-        (b"\x80\x02pickle", "no ONNX file"),
-        (helper.make_model(helper.make_graph([], "empty", [], [])).SerializeToString(), "no ONNX file"),
+        (b"no network", "no ONNX file, or a truncated one: get it anew"),
+        (b"\x80\x02pickle", "no ONNX file, or a truncated one: get it anew"),
+        (helper.make_model(helper.make_graph([], "empty", [], [])).SerializeToString(), "no ONNX file, or a truncated one: get it anew"),
         (_external(), "second file"),
     ],
 )

@@ -11,6 +11,7 @@ from typing import Any
 
 import onnx
 
+from realtime.backends.engine import EXTRAS
 from realtime.backends.select import device_layer
 from realtime.builder.machine import Gpu, gpu
 from realtime.builder.targets.base import Built
@@ -77,8 +78,8 @@ class TensorRtTarget:
         try:
             return import_module(self._library)
         except (ImportError, OSError) as error:
-            package = self._library.replace("_", "-")
-            raise BackendError(f"{self._library} cannot be loaded ({error}): install it with `pip install {package}`.") from error
+            cure = f"install it with `pip install '.[{EXTRAS[self._library]}]'`"
+            raise BackendError(f"{self._library} cannot be loaded ({error}): {cure}.") from error
 
 
 def make(library: str) -> TensorRtTarget:

@@ -39,7 +39,7 @@ def _loaded(path: Path) -> Any:
     except OSError as error:
         raise ModelError(f"The model {path} cannot be read ({error.strerror or error}): check the name and the permissions.") from error
     except Exception as error:  # a parser meeting bytes it does not understand raises anything
-        raise ModelError(f"{path.name} is no ONNX file, or an incomplete one: fetch it again.") from error
+        raise ModelError(f"{path.name} is no ONNX file, or a truncated one: get it anew.") from error
 
 
 def _dims(network: Any, path: Path) -> Any:

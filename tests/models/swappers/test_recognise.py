@@ -61,7 +61,7 @@ def test_other_networks_and_other_files_are_refused(tmp_path: Path) -> None:
         _contract(scene.save(tmp_path, "x.onnx", arcface_twin()))
     for content in (b"", b"\x00" * 100, b"not a model at all", twin("inswapper_128").SerializeToString()[:-1000]):
         (tmp_path / "y.onnx").write_bytes(content)
-        with pytest.raises(ModelError, match=r"y\.onnx is no ONNX model"):
+        with pytest.raises(ModelError, match=r"y\.onnx is no ONNX file, or a truncated one: get it anew"):
             Peek(tmp_path / "y.onnx")
     with pytest.raises(ModelError, match="cannot be read"):
         Peek(tmp_path / "gone.onnx")
