@@ -65,7 +65,7 @@ class Contract:
     """As points and points_size, of the source's picture."""
     source_points_size: int = 0
     licence: str = ""
-    """What is known of the licence of the published weights."""
+    """Of the weights, where none were published for all to use: the catalogue has the licences of the others."""
 
     def template(self, size: int) -> Floats:
         """(5, 2) float32: the points in a crop of `size` pixels."""
@@ -82,41 +82,38 @@ class Contract:
         return self.source not in (SourceKind.PICTURE, SourceKind.NOBODY)
 
 
-_NON_COMMERCIAL = "non-commercial research only"
-
 _ROWS = (
     Contract(
         "inswapper", 128, align.ARCFACE_128, 128, SourceKind.EMAP,
-        words=("inswapper",), licence=_NON_COMMERCIAL,
+        words=("inswapper",),
     ),
     Contract(
         "hyperswap", 256, align.ARCFACE_128, 128, SourceKind.EMBEDDING, _HALF, _HALF, denormalise=True,
-        words=("hyperswap",), licence="ResearchRAIL: research only",
+        words=("hyperswap",),
     ),
     Contract(
         "ghost", 256, align.ARCFACE_112_V1, 112, SourceKind.CONVERTED_RAW, _HALF, _HALF, denormalise=True,
-        words=("ghost",), converter=("crossface_ghost", "arcface_converter_ghost"), licence="Apache-2.0",
+        words=("ghost",), converter=("crossface_ghost", "arcface_converter_ghost"),
     ),
     Contract(
         "simswap", 256, align.ARCFACE_112_V1, 112, SourceKind.CONVERTED, _IMAGENET_MEAN, _IMAGENET_STD,
-        words=("simswap_256", "simswap256"), converter=("crossface_simswap", "arcface_converter_simswap"), licence=_NON_COMMERCIAL,
+        words=("simswap_256", "simswap256"), converter=("crossface_simswap", "arcface_converter_simswap"),
     ),
     Contract(
         "simswap_512", 512, align.ARCFACE_112_V1, 112, SourceKind.CONVERTED,
         words=("simswap_unofficial", "simswap_512", "simswap512"), converter=("crossface_simswap", "arcface_converter_simswap"),
-        licence=_NON_COMMERCIAL,
     ),
     Contract(
         "hififace", 256, align.MTCNN_512, 512, SourceKind.CONVERTED, _HALF, _HALF, denormalise=True,
-        words=("hififace",), converter=("crossface_hififace", "arcface_converter_hififace"), licence="unknown",
+        words=("hififace",), converter=("crossface_hififace", "arcface_converter_hififace"),
     ),
     Contract(
         "uniface", 256, align.FFHQ_512, 512, SourceKind.PICTURE, _HALF, _HALF, denormalise=True,
-        words=("uniface",), source_points=align.FFHQ_512, source_size=256, source_points_size=512, licence="unknown",
+        words=("uniface",), source_points=align.FFHQ_512, source_size=256, source_points_size=512,
     ),
     Contract(
         "blendswap", 256, align.FFHQ_512, 512, SourceKind.PICTURE,
-        words=("blendswap", "blendface"), source_points=align.ARCFACE_112, source_size=112, source_points_size=112, licence=_NON_COMMERCIAL,
+        words=("blendswap", "blendface"), source_points=align.ARCFACE_112, source_size=112, source_points_size=112,
     ),
     Contract(
         "dfm", 0, align.DFL_WHOLE_FACE_224, 224, SourceKind.NOBODY,

@@ -10,12 +10,19 @@ from typing import Any, Final
 from realtime.errors import ModelError, UsageError
 from realtime.models.peek import Peek
 from realtime.models.swappers.contracts import CONTRACTS, Contract, SourceKind
+from realtime.models.swappers.lookalike import seems, shape_of
 from realtime.models.swappers.planar import source_shape
 
 EMAP: Final = "emap"
 _FLOAT16: Final = 10
 """TensorProto.FLOAT16."""
 Shapes = dict[str, tuple[int, ...]]
+
+
+class OtherNetworkError(ModelError):
+    """A file of another kind was named: a mistake in what was asked for, not in the file."""
+
+    exit_code = UsageError.exit_code
 
 
 def recognise(path: Path, peek: Peek, named: str | None = None) -> Contract:
@@ -34,7 +41,8 @@ def recognise(path: Path, peek: Peek, named: str | None = None) -> Contract:
     if len(spoken) == 1:
         return spoken[0]
     if not spoken:
-        raise ModelError(f"{path.name} is no swap network that this program knows: it takes {_listed(shapes)}.")
+        seeming = seems(peek) or "name the .onnx or .dfm file of one"
+        raise OtherNetworkError(f"{path.name} is no swap network that this program knows, for it takes {_listed(shapes)}: {seeming}.")
     names = ", ".join(contract.name for contract in spoken)
     raise UsageError(f"{path.name} could be any of {names}, which take the same: say which it is with --swap-contract")
 
@@ -71,17 +79,18 @@ def _closed(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _listed(shapes: Shapes) -> str:
-    return ", ".join(f"{ascii(name)[1:-1]} {shape}" for name, shape in shapes.items()) or "nothing"
+    return ", ".join(f"{ascii(name)[1:-1]} {_written(shape)}" for name, shape in shapes.items()) or "nothing"
+
+
+def _written(shape: tuple[int, ...]) -> str:
+    sizes = [str(size or "any") for size in shape]
+    return f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
 
 
 def input_shapes(peek: Peek) -> Shapes:
     """What the network is fed; old files list their weights as inputs too, which these are not."""
     weights = {weight.name for weight in peek.network.graph.initializer}
-    return {value.name: _shape(value) for value in peek.network.graph.input if value.name not in weights}
-
-
-def _shape(value: Any) -> tuple[int, ...]:
-    return tuple(int(dim.dim_value) for dim in value.type.tensor_type.shape.dim)
+    return {value.name: shape_of(value) for value in peek.network.graph.input if value.name not in weights}
 
 
 def emap_of(path: Path, peek: Peek) -> Any:

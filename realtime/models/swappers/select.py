@@ -10,6 +10,7 @@ from types import MappingProxyType
 from realtime.backends.base import Session
 from realtime.errors import UsageError
 from realtime.models.base import Finish
+from realtime.models.catalog import MODELS
 from realtime.models.peek import Peek
 from realtime.models.recognisers.arcface import ArcFace
 from realtime.models.recognisers.converter import Converter
@@ -106,7 +107,10 @@ def open_swapper(path: Path, options: SwapOptions, around: Surroundings) -> Alig
 def terms(path: Path, contract: str | None = None) -> str:
     """A sentence about the licence of what a file most likely holds. Raises as `recognise`."""
     kind = recognise(path, Peek(path), contract)
-    return f"{path.name} is a network of the kind {kind.name}: the licence of the published weights is {kind.licence}."
+    row = next((row for row in MODELS.values() if row.contract == kind.name and row.role == "swapper"), None)
+    licence = kind.licence if row is None else row.licence
+    forbids = f" It forbids {row.forbids}." if row is not None and row.forbids else ""
+    return f"{path.name} is a network of the kind {kind.name}: the licence of the published weights is {licence}.{forbids}"
 
 
 def _planar(file: SwapFile) -> Make:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -14,10 +15,14 @@ from hypothesis import strategies as st
 from onnx import numpy_helper
 
 from realtime.errors import ModelError, RealtimeError, UsageError
+from realtime.models.catalog import MODELS
 from realtime.models.peek import Peek
+from realtime.models.swappers.contracts import CONTRACTS
 from realtime.models.swappers.recognise import emap_of, has_half_weights, recognise
+from realtime.models.swappers.select import terms
 from tests.models.swappers import scene
-from tests.twins.recognisers import arcface_twin
+from tests.twins.detectors import retinaface_twin, scrfd_twin, yolo5_twin, yolo_twin, yunet_twin
+from tests.twins.recognisers import arcface_twin, converter_twin
 from tests.twins.swappers import TWINS, dfm_twin, emap, generator_twin, twin
 
 BY_SHAPE = {"inswapper_128": "inswapper", "simswap_unofficial_512": "simswap_512", "uniface_256": "uniface", "blendswap_256": "blendswap"}
@@ -54,6 +59,42 @@ def test_a_name_does_not_outweigh_the_inputs(tmp_path: Path) -> None:
     assert _contract(scene.save(tmp_path, "ghost_mine.onnx", twin("inswapper_128"))) == "inswapper"
     with pytest.raises(ModelError, match=re.escape("no ghost network, for it takes target (1, 3, 128, 128), source (1, 512)")):
         _contract(scene.save(tmp_path, "x.onnx", twin("inswapper_128")), "ghost")
+
+
+@pytest.mark.parametrize(
+    ("network", "seems"),
+    [
+        (scrfd_twin(), "it looks like a face detector, which --detector takes"),
+        (retinaface_twin(), "it looks like a face detector, which --detector takes"),
+        (yunet_twin(), "it looks like a face detector, which --detector takes"),
+        (yolo_twin(), "it looks like a face detector, which --detector takes"),
+        (yolo5_twin(), "it looks like a face detector, which --detector takes"),
+        (arcface_twin(), "it looks like a face recogniser, which --recogniser takes"),
+        (converter_twin(), "name the .onnx or .dfm file of one"),
+    ],
+)
+def test_what_another_network_looks_like_is_told(tmp_path: Path, network: Any, seems: str) -> None:
+    with pytest.raises(ModelError, match=rf"^x\.onnx is no swap network that this program knows, for it takes .*: {seems}\.$") as caught:
+        _contract(scene.save(tmp_path, "x.onnx", network))
+    assert caught.value.exit_code == 2 and "(0" not in str(caught.value) and " 0," not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "licence"),
+    [
+        ("simswap", "CC-BY-NC-4.0. It forbids commercial use."),
+        ("ghost", "Apache-2.0."),
+        ("hyperswap", "ResearchRAIL. It forbids every use but research."),
+    ],
+)
+def test_the_licence_told_is_the_catalogues(tmp_path: Path, kind: str, licence: str) -> None:
+    path = scene.save(tmp_path, "x.onnx", twin("ghost_1_256"))
+    assert terms(path, kind) == f"x.onnx is a network of the kind {kind}: the licence of the published weights is {licence}"
+
+
+def test_every_kind_has_a_licence() -> None:
+    published = {row.contract for row in MODELS.values() if row.role == "swapper"}
+    assert all(bool(contract.licence) != (contract.name in published) for contract in CONTRACTS.values())
 
 
 def test_other_networks_and_other_files_are_refused(tmp_path: Path) -> None:
