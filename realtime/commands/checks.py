@@ -42,7 +42,9 @@ def examine(engines: Path | None = None) -> list[Finding]:
     `engines`: a folder of built engines that is looked at instead of the usual one.
     """
     findings: list[Finding] = []
-    checks = CHECKS if engines is None else {**CHECKS, "engines": partial(_engines, engines)}
+    checks: dict[str, Check] = dict(CHECKS)
+    if engines is not None:
+        checks["engines"] = partial(_engines, engines)
     for name, check in checks.items():
         try:
             findings.extend(check())

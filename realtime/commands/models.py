@@ -133,6 +133,8 @@ def show(statuses: Sequence[ModelStatus], folder: Path) -> None:
 
 
 def _state(status: ModelStatus) -> str:
+    if status.own:
+        return f"{status.state}, your own file"
     if status.state != "missing" or status.row is None:
         return str(status.state)
     if not status.row.fetchable:
@@ -147,6 +149,8 @@ def _footnotes(statuses: Sequence[ModelStatus]) -> None:
         out.print("* address and SHA-256 as published elsewhere (`--json` says where); a file that differs is refused", markup=False)
     if not all(row.fetchable for row in missing):
         out.print(f"bring your own: no SHA-256 was published; get the file and run {program()} models add FILE --as NAME", markup=False)
+    if any(each.own for each in statuses):
+        out.print("your own file: you added it under this name; its SHA-256 is not the catalogue's", markup=False)
     damaged = [each.name for each in statuses if each.state == "damaged"]
     if damaged:
         are = "they are" if len(damaged) > 1 else "it is"

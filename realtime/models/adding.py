@@ -9,6 +9,7 @@ from pathlib import Path
 from realtime.errors import ModelError, UsageError
 from realtime.models.records import PARTIAL, sha256_of
 from realtime.models.row import Model
+from realtime.values import near_miss
 
 _LARGEST = 2_000_000_000
 """Bytes: protobuf, and so ONNX, ends there."""
@@ -22,7 +23,7 @@ def recognise(file: Path, catalogue: Mapping[str, Model], name: str = "") -> tup
     digest = _digest(file)
     if name:
         if name not in catalogue:
-            raise UsageError(f"There is no model {name!r}: `models list` shows all.")
+            raise UsageError(f"There is no model {name!r}{near_miss(name, tuple(catalogue)) or ': `models list` shows all.'}")
         return catalogue[name], digest
     for model in catalogue.values():
         if digest in (model.sha256, *model.also):

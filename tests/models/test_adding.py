@@ -230,7 +230,43 @@ def test_a_file_that_is_not_the_known_one_needs_the_users_word(tmp_path: Path) -
     models = store(tmp_path, Web(b""))
     with pytest.raises(UsageError, match="SHA-256 differs"):
         models.add(tmp_path / "swap_128.onnx")
-    assert models.add(tmp_path / "swap_128.onnx", "swap_128").state == "ready"
+    added = models.add(tmp_path / "swap_128.onnx", "swap_128")
+    assert (added.state, added.own) == ("ready", True)
+
+
+def test_the_catalogues_own_file_is_nobodys(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_bytes(network())
+    assert not store(tmp_path, Web(b"")).add(tmp_path / "mine").own
+    models = store(tmp_path / "fetched", Web(network()))
+    assert not models.fetch(["swap_128"], consent=agree)[0].own
+
+
+@pytest.mark.parametrize("action", ["list", "verify"])
+def test_the_users_own_file_is_marked(
+    action: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    changed = onnx.load_from_string(network())
+    changed.producer_name = "somebody else"
+    (tmp_path / "mine").write_bytes(changed.SerializeToString())
+    models = store(tmp_path, Web(b""))
+    models.add(tmp_path / "mine", "swap_128")
+    monkeypatch.setattr("realtime.storage.model_store", lambda: models)
+    assert command.main([action]) == 0
+    shown = capsys.readouterr().out
+    assert "ready, your own file" in shown and "its SHA-256 is not the catalogue's" in shown
+    assert command.main([action, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["own"] is True
+
+
+def test_several_that_are_missing_and_a_name_that_is_nearly_right(tmp_path: Path) -> None:
+    models = store(tmp_path, Web(b""), web_row(), web_row("other"))
+    with pytest.raises(ModelError, match=r"^swap_128, other are not among .*, which shows the licences first"):
+        models.ensure(["swap_128", "other"])
+    with pytest.raises(UsageError, match=r"^There is no model 'swap_12'; did you mean 'swap_128'\?$"):
+        models.status("swap_12")
+    (tmp_path / "mine").write_bytes(network())
+    with pytest.raises(UsageError, match="did you mean 'swap_128'"):
+        models.add(tmp_path / "mine", "swap_12")
 
 
 def _external() -> bytes:
