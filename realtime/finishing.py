@@ -163,9 +163,12 @@ def _add_enhancer(found: Finishing, wished: Wishes, settings: Settings, opener: 
     if wished.enhancer in (OFF, SHARPEN):
         return
     from realtime.models.enhancers.face import TEMPLATES, FaceEnhancer
+    from realtime.models.peek import Peek
 
     row = MODELS.get(wished.enhancer)
     path = Path(wished.enhancer).expanduser()
+    if row is None:
+        Peek(path)  # says what is wrong with a file in one sentence; backends say it at length
     session = open_(wished.enhancer) if row else _open(path.stem, path, opener)
     contract = row.contract if row and row.contract in TEMPLATES else "ffhq_512"
     enhancer = FaceEnhancer(session, contract, wished.enhancer, settings.enhance_blend, settings.fidelity)

@@ -13,6 +13,7 @@ import onnx
 import pytest
 
 from realtime.config import Settings
+from realtime.errors import ModelError
 from realtime.finishing import Finishing, open_finishing, wishes
 from realtime.models.catalog import MODELS
 from realtime.models.finishes import choice
@@ -133,6 +134,13 @@ def test_a_camera_is_told_what_does_not_fit(opener: Opener) -> None:
     assert two.startswith("--enhance gfpgan_1.4 takes 1000 ms a face here and the camera leaves 17 ms: off")
     assert made.opened(live=False, fps=30) == []
     assert all(gate.open for gate in made.gates)
+
+
+def test_a_truncated_enhancer_is_one_sentence(opener: Opener, tmp_path: Path) -> None:
+    path = tmp_path / "mine.onnx"
+    path.write_bytes(enhancers.face_twin().SerializeToString()[:-20])
+    with pytest.raises(ModelError, match=r"^mine\.onnx is no ONNX file, or a truncated one: get it anew\.$"):
+        finishing(opener, enhance=str(path))
 
 
 def test_an_enhancer_of_the_users_own(opener: Opener, tmp_path: Path) -> None:

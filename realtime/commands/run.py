@@ -160,5 +160,5 @@ def _masked_away(report: Any, settings: Settings) -> str:
     if not report.get("reasons", {}).get(NOTHING_LEFT) or report["states"].get("swapped"):
         return ""
     named = f"--mask {','.join(settings.masks)}" if settings.masks else f"the masks of --profile {settings.profile}"
-    keep = " or less in --keep" if "region" in (settings.masks or ("region",)) else ""
-    return f"a face was found but {named} left nothing of the swap, so it was hidden: name fewer masks, --mask off{keep} to see it"
+    keep = ", or less in --keep" if "region" in (settings.masks or ("region",)) else ""
+    return f"a face was found but {named} left nothing of the swap, so it was hidden: name fewer masks, or --mask off{keep}"

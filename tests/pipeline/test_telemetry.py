@@ -43,6 +43,7 @@ def test_report_counts_and_times():
     assert report["age_ms"] == {"p50": 20, "p95": 20, "p99": 20, "max": 20}
     assert report["stage_ms"] == {"capture": 1, "infer": 4, "blend": 3}
     assert report["part_ms"]["swap"] == 2
+    assert report["reasons"] == {"because": 1}
     assert report["part_ms"]["detect"] is None
     assert report["first_swap_seconds"] == pytest.approx(1.02)
     json.dumps(report)
