@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import queue
 import shutil
 import subprocess
@@ -54,6 +55,9 @@ CALL = """
 
 @pytest.fixture(scope="module")
 def browser() -> str:
+    """A call within a browser needs a machine that keeps up with it: a busy one would make these tests fail by chance."""
+    if not os.environ.get("REALTIME_BROWSER"):
+        pytest.skip("tests in a browser run where REALTIME_BROWSER=1 is set")
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
         pytest.skip(f"none of the browsers {', '.join(NAMES)} is installed")
