@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from realtime.backends.engine import EXTRAS
 from realtime.backends.onnxruntime import OnnxRuntimeSession
 from realtime.builder import manifest, prepare
 from realtime.builder.contract import Contract
@@ -160,9 +162,11 @@ def test_an_unknown_capability_lists_the_known(twin: Path, tmp_path: Path) -> No
         tensorrt.make("tensorrt_rtx").build(twin, "fp32", tmp_path / "a.engine", (50,), {}, tmp_path)
 
 
-def test_a_missing_library_says_how_to_get_it() -> None:
-    with pytest.raises(BackendError, match="pip install"):
-        tensorrt.make("tensorrt_of_another_world").version()
+@pytest.mark.parametrize("library", EXTRAS)
+def test_a_missing_library_says_how_to_get_it(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, library, None)  # importing it fails from now on
+    with pytest.raises(BackendError, match=rf"pip install '\.\[{EXTRAS[library]}\]'"):
+        tensorrt.make(library).version()
 
 
 class _Library:
