@@ -53,7 +53,7 @@ from realtime.trust.consent import reminder
 from realtime.trust.seal import Sealer
 from realtime.trust.watermark import Marker
 from realtime.types import OutputFrame, SourcePhoto, State
-from realtime.vision import geometry
+from realtime.vision import geometry, yuv
 
 log = logging.getLogger(__name__)
 
@@ -101,6 +101,7 @@ def load_models(settings: Settings, models: ModelStore, cleanup: ExitStack, noti
         swapper, swapped_by, finishing = _swapper(settings, opener)
         warm_up()
         native.warm_up()
+        yuv.warm_up()
         remember_kernels("mesh" if settings.swapper == MESH else "network")
         sessions, follow = opening.result()
     detector, patient = used.detectors(sessions, settings.score, settings.min_face)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal, Protocol
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,6 +12,7 @@ from realtime.types import Frame, Image, OutputFrame, Patch, State, Verdict
 from realtime.vision.blend import paste
 from realtime.vision.cover import hide_beside
 from realtime.vision.draw import covers, hide, placeholder
+from realtime.vision.yuv import to_i420
 
 OnLost = Literal["hide", "freeze", "pass"]
 
@@ -94,7 +94,9 @@ class Finisher:
         card = self._cards.get(state)
         if card is None:
             image = placeholder(*self._size, CARDS[state])
-            card = self._cards[state] = OutputFrame(-1, 0.0, state, image, cv2.cvtColor(image, cv2.COLOR_BGR2YUV_I420))
+            i420 = np.empty_like(self._buffers[0])
+            to_i420(image, i420)
+            card = self._cards[state] = OutputFrame(-1, 0.0, state, image, i420)
         if frame is None:
             return replace(card, captured_at=at)
         return OutputFrame(frame.seq, frame.captured_at, state, card.image, card.i420, frame.media_time)
@@ -128,7 +130,8 @@ class Finisher:
     def _output(self, frame: Frame, state: State, image: Image, marked: bool, bgr_wanted: bool) -> OutputFrame:
         if marked and self._badge is not None:
             self._badge.stamp(image)
-        i420 = cv2.cvtColor(image, cv2.COLOR_BGR2YUV_I420, dst=self._free_buffer())
+        i420 = self._free_buffer()
+        to_i420(image, i420)
         if marked and self._marker is not None:
             self._marker.mark_i420(i420)
             if self._bgr_wanted or bgr_wanted:

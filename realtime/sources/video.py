@@ -14,14 +14,17 @@ import av
 import numpy as np
 from av.container import InputContainer
 from av.video.frame import VideoFrame
-from av.video.reformatter import VideoReformatter
+from av.video.reformatter import ColorRange, VideoReformatter
 from av.video.stream import VideoStream
+from numpy.typing import NDArray
 
+from realtime.buffers import ImagePool
 from realtime.errors import SourceError, UsageError
 from realtime.sources.base import EndOfStream, SourceInfo
 from realtime.sources.fit import letterbox, rotated
 from realtime.sources.sync import Lease, Managed
 from realtime.types import Frame, Image
+from realtime.vision.yuv import BT601, BT709, convertible, from_planes
 
 log = logging.getLogger(__name__)
 
@@ -37,23 +40,47 @@ _SHORT_BY, _SHORT_BY_SHARE = 0.5, 0.1
 """Seconds, and share of the whole, that may be missing at the end of a sound file: the last picture of a variable rate stands for long."""
 
 
+_LIMITED = (ColorRange.UNSPECIFIED, ColorRange.MPEG)
+_MATRICES = {1: BT709, 2: BT601, 5: BT601, 6: BT601}
+"""By FFmpeg's number of a colour space (AVColorSpace): BT.709, unspecified, BT.470 BG, SMPTE 170M."""
+
+
 class Painter:
-    """Turns decoded frames into upright BGR pictures with square pixels."""
+    """Turns decoded frames into upright BGR pictures with square pixels. Not thread-safe."""
 
     def __init__(self) -> None:
         self._reformatter = VideoReformatter()
+        self._pool = ImagePool()
 
     def paint(self, frame: VideoFrame, degrees: int, aspect: float = 1.0) -> Image:
         """(h, w, 3) uint8 BGR, an array of its own, turned clockwise by `degrees`; `aspect` is the width of a pixel over its height."""
         width = round(frame.width * aspect)
         if width * frame.height > MOST_PIXELS:  # the header's shape of a pixel, not the picture, makes it so large
             width = frame.width
+        matrix = _matrix(frame) if width == frame.width else None
+        image = self._scaled(frame, width) if matrix is None else self._unpacked(frame, matrix)
+        return rotated(image, degrees)
+
+    def _unpacked(self, frame: VideoFrame, matrix: NDArray[np.int16]) -> Image:
+        luma, blue, red = (np.frombuffer(memoryview(plane), np.uint8) for plane in frame.planes)
+        strides = frame.planes[0].line_size, frame.planes[1].line_size
+        image = self._pool.take(frame.height, frame.width)
+        from_planes(luma, blue, red, strides, matrix, image)
+        return image
+
+    def _scaled(self, frame: VideoFrame, width: int) -> Image:
+        """Any format and shape of pixels, by FFmpeg."""
         picture = self._reformatter.reformat(frame, width=width, height=frame.height, format="bgr24")
         plane = picture.planes[0]
         # The picture is new each time, so a view of it needs no copy; rows are padded only where the width is not a multiple of 16 or so.
         rows = np.frombuffer(memoryview(plane), np.uint8).reshape(picture.height, plane.line_size)[:, : picture.width * 3]
-        image = np.ascontiguousarray(rows).reshape(picture.height, picture.width, 3)
-        return rotated(image, degrees)
+        return np.ascontiguousarray(rows).reshape(picture.height, picture.width, 3)
+
+
+def _matrix(frame: VideoFrame) -> NDArray[np.int16] | None:
+    """How the frame's planes become BGR; None where they are not those of usual video."""
+    usual = frame.format.name == "yuv420p" and frame.color_range in _LIMITED and convertible(frame.width, frame.height)
+    return _MATRICES.get(frame.colorspace) if usual else None
 
 
 def clockwise(frame: VideoFrame) -> int:

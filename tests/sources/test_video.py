@@ -6,12 +6,15 @@ import logging
 from fractions import Fraction
 from pathlib import Path
 
+import av
+import cv2
 import numpy as np
 import pytest
+from av.video.reformatter import ColorRange
 
 from realtime.errors import RealtimeError, SourceError, UsageError
 from realtime.sources.base import EndOfStream
-from realtime.sources.video import FileSource
+from realtime.sources.video import FileSource, Painter
 from realtime.types import Frame, Image
 from tests.sources.media import corner, plain, turn_header, write_video
 
@@ -199,3 +202,15 @@ def test_a_closed_file_ends(tmp_path: Path) -> None:
     source.close()
     with pytest.raises(EndOfStream):
         source.read(1.0)
+
+
+@pytest.mark.parametrize("size", [(96, 64), (70, 34), (30, 16), (65, 34)])
+@pytest.mark.parametrize("space", [2, 1, 5, 9])
+@pytest.mark.parametrize("span", [ColorRange.UNSPECIFIED, ColorRange.MPEG, ColorRange.JPEG])
+def test_colours_are_those_that_the_video_names(size: tuple[int, int], space: int, span: ColorRange) -> None:
+    """Also of formats that FFmpeg converts in our stead: full range, BT.2020, odd and small sizes. It is the judge of all."""
+    smooth = cv2.resize(np.random.default_rng(3).integers(0, 256, (3, 4, 3), np.uint8), size, interpolation=cv2.INTER_LINEAR)
+    frame = av.VideoFrame.from_ndarray(smooth, format="bgr24").reformat(format="yuv420p")
+    frame.colorspace, frame.color_range = space, span
+    wanted = frame.reformat(format="bgr24").to_ndarray()
+    assert np.abs(Painter().paint(frame, 0).astype(int) - wanted).mean() < 2
