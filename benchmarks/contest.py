@@ -26,10 +26,9 @@ from benchmarks import harness
 from benchmarks.models import Clocked
 from benchmarks.peers import OURS, SIZES, THEIRS, Cell, Sides
 from benchmarks.stages import LOOP, to_and_fro
-from realtime import app
+from realtime import assets
 from realtime.backends.base import Session
 from realtime.backends.select import open_session
-from realtime.config import Settings
 from realtime.finders import MESH, finders
 from realtime.following import infer_stage
 from realtime.models.landmarks.mesh import MeshLandmarker
@@ -38,6 +37,7 @@ from realtime.models.swappers.select import Surroundings, SwapOptions, open_swap
 from realtime.networks import open_networks
 from realtime.photos import load_source
 from realtime.pipeline.controls import Controls
+from realtime.settings import Settings
 from realtime.sources.synthetic import bundled_person
 from realtime.storage import engines_folder, model_store
 from realtime.types import Floats, Frame, Image, State
@@ -94,7 +94,7 @@ class Ours:
 
     def __init__(self, cell: Cell, folder: Path, cleanup: ExitStack) -> None:
         self._cell, self._clocked = cell, list[Clocked]()
-        settings = Settings(sources=((app.demo_source(),),), faces="all" if cell.faces > 1 else "main")
+        settings = Settings(sources=((assets.SOURCE,),), faces="all" if cell.faces > 1 else "main")
         store = model_store()
         used = finders(settings, store)
         store.ensure(used.names)
@@ -104,7 +104,7 @@ class Ours:
         landmarker = MeshLandmarker(sessions[MESH])
         around = Surroundings(self._open(cleanup), self._open(cleanup), lambda name: None, Exact(folder, print))
         swapper = open_swapper(folder / SWAPPER, SwapOptions(), around)
-        photos, _ = load_source((app.demo_source(),), patient, landmarker)
+        photos, _ = load_source((assets.SOURCE,), patient, landmarker)
         person = bundled_person()
         mesh = landmarker.landmarks(person, geometry.region_from_detection(detector.detect(person)[0])).points
         self.shots = [shot(person, mesh, cell, step) for step in np.linspace(-1, 1, LOOP)]

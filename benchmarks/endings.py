@@ -14,7 +14,7 @@ from pathlib import Path
 
 import av
 
-from realtime import app
+from realtime import assets
 
 LAST_MOMENT = 8.0
 """Seconds after the start within which the signal comes: start-up, the first frames and steady running are all hit."""
@@ -97,7 +97,7 @@ def playable(path: Path, cut: bool = False) -> bool:
 
 
 def _program(folder: Path, *more: str, limit: Callable[[], None] | None = None) -> subprocess.Popen[str]:
-    source = ["--source", str(app.demo_source()), "--input", "synthetic", "--size", "640x360"]
+    source = ["--source", str(assets.SOURCE), "--input", "synthetic", "--size", "640x360"]
     command = [sys.executable, "-m", "realtime", *source, "--output", str(folder / "out.mp4"), "--output", "null", *more]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=limit)
 

@@ -24,8 +24,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from realtime.commands.machine import cores, cpu_name
 from realtime.errors import RealtimeError
+from realtime.machine import cores, cpu_name
 
 BUDGETS = Path(__file__).with_name("budgets.toml")
 Taken = TypeVar("Taken")

@@ -19,10 +19,10 @@ from benchmarks import harness
 from benchmarks.harness import Chart, Limit, Row
 from benchmarks.live import Case, in_own_process
 from benchmarks.live import Outcome as LiveOutcome
-from realtime import app
-from realtime.config import Settings
+from realtime import assets
 from realtime.errors import RealtimeError
 from realtime.finders import needed
+from realtime.settings import Settings
 from realtime.sinks.video import VideoSink
 from realtime.sources.base import EndOfStream
 from realtime.sources.synthetic import SyntheticSource
@@ -90,7 +90,7 @@ def program(*arguments: str) -> Outcome:
     """Run the program as a user does, with the bundled source photo and a null sink. Raises RealtimeError when it fails."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
-        command = [sys.executable, "-m", "realtime", "--source", str(app.demo_source()), "--output", "null", "--report", str(report)]
+        command = [sys.executable, "-m", "realtime", "--source", str(assets.SOURCE), "--output", "null", "--report", str(report)]
         with subprocess.Popen([*command, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
             samples = watched(process)
             if process.wait() != 0:

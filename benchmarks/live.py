@@ -23,13 +23,13 @@ import psutil
 from benchmarks import harness, stamp
 from benchmarks.gpu import Slowed, swap_network
 from benchmarks.stamp import Stamped
-from realtime import app
-from realtime.config import Settings
+from realtime import app, assets, loading
 from realtime.finders import needed
 from realtime.following import infer_stage
 from realtime.models.store import ModelStore
 from realtime.pipeline.controls import Controls
 from realtime.pipeline.pipeline import Limits, Pipeline
+from realtime.settings import Settings
 from realtime.sinks.base import Sink
 from realtime.sinks.null import NullSink
 from realtime.sources.synthetic import SyntheticSource, bundled_person, cover
@@ -160,11 +160,11 @@ class _Memory:
 
 def pipeline_of(case: Case, sinks: Sequence[Sink], cleanup: ExitStack, on_tick: Callable[[], None] = lambda: None) -> Pipeline:
     """The product's own, from the synthetic camera to these sinks, for the case's time and the warm-up; `cleanup` closes its networks."""
-    settings = Settings(sources=((app.demo_source(),),), faces="all" if case.faces > 1 else "main")
+    settings = Settings(sources=((assets.SOURCE,),), faces="all" if case.faces > 1 else "main")
     store = model_store()
     store.ensure(needed(settings, store))
     models = _models(case, settings, store, cleanup)
-    identities, controls = app.fit_sources(settings, models, lambda sentence: None), Controls()
+    identities, controls = loading.fit_sources(settings, models, lambda sentence: None), Controls()
     infer = infer_stage(settings, models.detector, models.landmarker, models.recogniser, models.swapper, identities, controls)
     source = SyntheticSource("people", (case.width, case.height), case.fps, read_photo=lambda path: people(case))
     return Pipeline(
@@ -178,8 +178,8 @@ def pipeline_of(case: Case, sinks: Sequence[Sink], cleanup: ExitStack, on_tick: 
     )
 
 
-def _models(case: Case, settings: Settings, store: ModelStore, cleanup: ExitStack) -> app.Models:
-    models = app.load_models(settings, store, cleanup)
+def _models(case: Case, settings: Settings, store: ModelStore, cleanup: ExitStack) -> loading.Models:
+    models = loading.load_models(settings, store, cleanup)
     if case.detect_ms:
         models = replace(models, detector=Slowed(models.detector, case.detect_ms / 1e3))
     if case.swap_ms:

@@ -20,16 +20,17 @@ from numpy.typing import NDArray
 from benchmarks.harness import Limit, Row, budgets, finish
 from benchmarks.judge import Judge, Score, Seen, correlation, flicker
 from benchmarks.sheets import Sheet
-from realtime.app import Models, load_models
 from realtime.backends.select import open_session
-from realtime.config import Settings, option
+from realtime.config import option
 from realtime.errors import UsageError
 from realtime.finders import needed
 from realtime.finishing import wishes
 from realtime.following import tracking
+from realtime.loading import Models, load_models
 from realtime.models.base import Identity
 from realtime.models.recognisers.sface import SFace
 from realtime.photos import load_source, read_photo
+from realtime.settings import Settings
 from realtime.storage import model_store
 from realtime.tracking import Tracker
 from realtime.types import Face, Floats, Image

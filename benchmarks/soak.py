@@ -17,8 +17,7 @@ import psutil
 from benchmarks import endings, harness
 from benchmarks.faults import Clock, Device, Director, Faults, Network, Opened, Outlet, every_fault
 from benchmarks.harness import Row
-from realtime import app
-from realtime.config import Settings
+from realtime import app, assets
 from realtime.finders import MESH, SFACE, needed
 from realtime.following import tracking
 from realtime.models.base import Identity
@@ -32,6 +31,7 @@ from realtime.pipeline.controls import Controls
 from realtime.pipeline.infer import Infer
 from realtime.pipeline.pipeline import Limits, Pipeline
 from realtime.profiles import PROFILES
+from realtime.settings import Settings
 from realtime.sinks.base import Sink
 from realtime.sinks.null import NullSink
 from realtime.sources.camera import CameraSource
@@ -103,7 +103,7 @@ class Soak:
         self._pipeline = self._built(cleanup)
 
     def _built(self, cleanup: ExitStack) -> Pipeline:
-        settings = Settings(sources=((app.demo_source(),),))
+        settings = Settings(sources=((assets.SOURCE,),))
         store = model_store()
         store.ensure(needed(settings, store))
         profile = PROFILES[settings.profile]
@@ -113,7 +113,7 @@ class Soak:
         detector, mesh, sface = (Network(opened[name], self._faults) for name in (profile.detector, MESH, SFACE))
         swapper, landmarker = MeshSwapper(), MeshLandmarker(mesh)
         swapper.warm_up()
-        photos, _ = load_source((app.demo_source(),), YuNet(detector, thorough=True), landmarker)
+        photos, _ = load_source((assets.SOURCE,), YuNet(detector, thorough=True), landmarker)
         tracker = Tracker(YuNet(detector), landmarker, SFace(sface), tracking(settings))
         self._warm_up(tracker, swapper, swapper.fit(photos))
         controls = Controls()

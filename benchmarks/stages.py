@@ -15,11 +15,11 @@ import numpy as np
 from benchmarks import harness
 from benchmarks.floors import floors, median
 from benchmarks.harness import Chart, Row
-from realtime import app
-from realtime.config import Settings
+from realtime import app, assets, loading
 from realtime.finders import needed
 from realtime.following import tracking
 from realtime.pipeline.slot import Slot
+from realtime.settings import Settings
 from realtime.sinks.null import NullSink
 from realtime.sources.synthetic import bundled_person
 from realtime.storage import model_store
@@ -78,11 +78,11 @@ class Bench:
     """The default models, loaded once for all cases, on the best backend or the one that is named."""
 
     def __init__(self, cleanup: ExitStack, backend: str = "auto") -> None:
-        self._settings = Settings(sources=((app.demo_source(),),), backend=backend)
+        self._settings = Settings(sources=((assets.SOURCE,),), backend=backend)
         store = model_store()
         store.ensure(needed(self._settings, store))
-        self._models = app.load_models(self._settings, store, cleanup)
-        self._identity = app.fit_sources(self._settings, self._models, print)[0]
+        self._models = loading.load_models(self._settings, store, cleanup)
+        self._identity = loading.fit_sources(self._settings, self._models, print)[0]
 
     def case(self, name: str, size: tuple[int, int], width: int, options: argparse.Namespace, limit: harness.Limit | None) -> list[Row]:
         """Rows for one frame size and face width: each part, and the sum that the limit is for."""

@@ -26,12 +26,12 @@ import numpy as np
 
 from benchmarks import harness
 from benchmarks.harness import Limit, Row
-from realtime import app
-from realtime.config import Settings
+from realtime import app, assets, loading
 from realtime.errors import RealtimeError
 from realtime.finders import needed
 from realtime.following import infer_stage
 from realtime.pipeline.controls import Controls
+from realtime.settings import Settings
 from realtime.sinks.null import NullSink
 from realtime.sources.synthetic import SyntheticSource
 from realtime.storage import model_store
@@ -77,11 +77,11 @@ class Stages:
     """The default path in one thread: what the three stages do, one after the other."""
 
     def __init__(self, cleanup: ExitStack) -> None:
-        settings = Settings(sources=((app.demo_source(),),))
+        settings = Settings(sources=((assets.SOURCE,),))
         store = model_store()
         store.ensure(needed(settings, store))
-        models = app.load_models(settings, store, cleanup)
-        identities = app.fit_sources(settings, models, print)
+        models = loading.load_models(settings, store, cleanup)
+        identities = loading.fit_sources(settings, models, print)
         used = models.detector, models.landmarker, models.recogniser, models.swapper
         self._infer = infer_stage(settings, *used, identities, Controls())
         self._source, self._sink = cleanup.enter_context(SyntheticSource(size=SIZE, fps=FPS, live=False)), NullSink()
@@ -146,7 +146,7 @@ def profile(seconds: float, *flags: str) -> Counter[str]:
     """
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "profile.txt"
-        program = [sys.executable, "-m", "realtime", "--source", str(app.demo_source()), "--input", "synthetic", "--output", "null"]
+        program = [sys.executable, "-m", "realtime", "--source", str(assets.SOURCE), "--input", "synthetic", "--output", "null"]
         command = ["py-spy", "record", *flags, "--rate", str(RATE), "--format", "raw", "--output", str(file), "--"]
         done = subprocess.run([*command, *program, "--seconds", str(seconds)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         if not file.is_file():

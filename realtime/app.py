@@ -1,41 +1,32 @@
-"""From settings to a run. The only module that names concrete classes."""
+"""From settings to a run: sources, networks and sinks put together, and what the user is told on the way."""
 
 from __future__ import annotations
 
 import json
 import logging
-import os
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 import cv2
 
-from realtime.backends import native
-from realtime.backends.base import FrameSession, Session
-from realtime.config import Settings
 from realtime.errors import RealtimeError, SinkError
-from realtime.finders import MESH, finders, needed
-from realtime.finishing import Finishing, open_finishing, wishes
+from realtime.finders import MESH, needed
+from realtime.finishing import Finishing, wishes
 from realtime.following import Stage, infer_stage, references
-from realtime.models.base import Detector, Identity, Landmarker, Recogniser, Swapper
+from realtime.loading import Models, fit_sources, load_models, swap_options
+from realtime.models.base import Identity
 from realtime.models.landmarks.fused import FusedLandmarker
-from realtime.models.landmarks.mesh import MeshLandmarker
-from realtime.models.store import ModelStore, Progress
-from realtime.models.swappers.mesh import MeshSwapper
-from realtime.models.swappers.refined import RefinedSwapper
-from realtime.models.swappers.select import SwapOptions
-from realtime.networks import places
-from realtime.opening import Opener, check_swap_network, open_swap_network
-from realtime.photos import load_source
+from realtime.models.store import Progress
+from realtime.networks import Notify
+from realtime.opening import check_swap_network
 from realtime.pipeline.controls import Controls
 from realtime.pipeline.finish import Finisher, OnLost
 from realtime.pipeline.pipeline import Halves, Limits, Pipeline
 from realtime.pipeline.telemetry import FrameLog, Telemetry, unwritable
+from realtime.settings import Settings
 from realtime.sinks.base import Sink
 from realtime.sinks.commands import Command, KeyCommand
 from realtime.sinks.image import ImageSink, save_still
@@ -45,125 +36,15 @@ from realtime.sources.base import SourceInfo
 from realtime.sources.image import ImageSource
 from realtime.sources.select import check_file, open_input
 from realtime.sources.transform import Transformed
-from realtime.starting import process_start, remember_kernels
-from realtime.storage import data_folder, engines_folder, model_store
-from realtime.tracking import warm_up
+from realtime.starting import process_start
+from realtime.storage import data_folder, model_store
 from realtime.trust.badge import Badge
-from realtime.trust.consent import reminder
 from realtime.trust.seal import Sealer
 from realtime.trust.watermark import Marker
-from realtime.types import OutputFrame, SourcePhoto, State
-from realtime.vision import geometry, yuv
+from realtime.types import OutputFrame, State
+from realtime.values import is_file
 
 log = logging.getLogger(__name__)
-
-Notify = Callable[[str], None]
-"""Tells the user one sentence."""
-
-
-@dataclass(frozen=True, slots=True)
-class Models:
-    """The loaded networks of a run."""
-
-    detector: Detector
-    photo_detector: Detector
-    """For source photos: takes its time and looks for faces of any size."""
-    landmarker: Landmarker
-    photo_landmarker: Landmarker
-    """For source photos, which have any size."""
-    recogniser: Recogniser | None
-    swapper: Swapper
-    roles: dict[str, dict[str, str]]
-    """Role -> {"model": ..., "backend": ...}, for the report."""
-    finishing: Finishing = field(default_factory=Finishing)
-    """What follows the swap and depends on the input."""
-
-
-def demo_source() -> Path:
-    """The bundled photo of a synthetic person."""
-    return Path(__file__).with_name("assets") / "source.jpg"
-
-
-def load_models(settings: Settings, models: ModelStore, cleanup: ExitStack, notify: Notify = log.warning) -> Models:
-    """Open every network on its backend; `cleanup` closes them. The models must be in the store."""
-    used, fraction = finders(settings, models), settings.gpu_memory_fraction
-    count = len(used.names) + (settings.swapper != MESH)
-    engines = settings.engines or engines_folder()
-    opener = Opener(settings.backend, models, engines, cleanup, notify, *places(settings.device, fraction, count), fraction)
-
-    def open_all() -> tuple[dict[str, Session], FrameSession | None]:
-        return opener.open(used.paths(models)), opener.open_follow(models.path(MESH))
-
-    # Networks load without the interpreter's lock, on a core that would be idle. They have the extra thread because they are done within
-    # a second: compiling our own code, the first time ever, takes many, during which Ctrl-C reaches the main thread only.
-    with ThreadPoolExecutor(1, "networks") as extra:
-        opening = extra.submit(open_all)
-        swapper, swapped_by, finishing = _swapper(settings, opener)
-        warm_up()
-        native.warm_up()
-        yuv.warm_up()
-        remember_kernels("mesh" if settings.swapper == MESH else "network")
-        sessions, follow = opening.result()
-    detector, patient = used.detectors(sessions, settings.score, settings.min_face)
-    single, recogniser, points = MeshLandmarker(sessions[MESH]), used.knows(sessions), used.points(sessions)
-    landmarker = single if follow is None else FusedLandmarker(follow, single)
-    roles = {
-        "detector": {"model": used.detector, "backend": detector.backend},
-        "landmarker": {"model": MESH, "backend": landmarker.backend},
-        "swapper": {"model": swapper.name, "backend": swapped_by},
-    }
-    if recogniser is not None:
-        roles["recogniser"] = {"model": recogniser.name, "backend": recogniser.backend}
-    if points is not None and settings.swapper != MESH:
-        roles["alignment"] = {"model": used.landmarker, "backend": points.backend}
-        swapper = RefinedSwapper(swapper, points)
-    roles |= finishing.roles
-    return Models(detector, patient, landmarker, single, recogniser, swapper, roles, finishing)
-
-
-def _swapper(settings: Settings, opener: Opener) -> tuple[Swapper, str, Finishing]:
-    """The swapper that was asked for, ready for its first frame, what it runs on, and what follows it."""
-    crops = settings.swapper != MESH
-    finishing = open_finishing(wishes(settings, opener.store.has), settings, opener, crops=crops)
-    if crops:
-        swapper = open_swap_network(settings.swapper, swap_options(settings), opener, finishing.steps)
-        return swapper, swapper.backend, finishing
-    mesh = MeshSwapper()
-    mesh.warm_up()
-    return finishing.around(mesh), "cpu", finishing
-
-
-def swap_options(settings: Settings) -> SwapOptions:
-    return SwapOptions(settings.swap_contract, settings.swap_size, settings.morph, settings.swap_layers)
-
-
-def fit_sources(settings: Settings, models: Models, notify: Notify) -> list[Identity]:
-    """Read and fit each person's photos, in the order of the digit keys; whom a DFM file shows needs none.
-
-    Raises UsageError when a photo cannot be used.
-    """
-    if not settings.sources:
-        return [models.swapper.fit([])]
-    identities = []
-    for paths in settings.sources:
-        photos, notes = load_source(paths, models.photo_detector, models.photo_landmarker)
-        own = [] if tuple(paths) == (demo_source(),) else [reminder(paths)]
-        for note in (*own, *notes, *strangers(photos, models.recogniser)):
-            notify(note)
-        identities.append(models.swapper.fit(photos))
-    return identities
-
-
-def strangers(photos: Sequence[SourcePhoto], recogniser: Recogniser | None) -> list[str]:
-    """A sentence about each photo whose face does not look like the first one's, though they are to be one person."""
-    if recogniser is None or len(photos) < 2:
-        return []
-    first, *others = (recogniser.embed(photo.image, geometry.five_points(photo.landmarks.points)) for photo in photos)
-    return [
-        f"{photo.name} and {photos[0].name} do not look like one person: for two people give each a --source of their own"
-        for photo, other in zip(photos[1:], others, strict=True)
-        if float(first @ other) < recogniser.same_person
-    ]
 
 
 class App:
@@ -182,8 +63,8 @@ class App:
         self.report: dict[str, Any] | None = None
         self.telemetry = Telemetry()
         self.controls = Controls()
-        read = os.path.expanduser(settings.input)  # noqa: PTH111 - does not raise for what is no path
-        self._sealer = Sealer(data_folder() / "signing", Path(read) if os.path.isfile(read) else None, notify)  # noqa: PTH113 - nor this
+        read = Path(settings.input).expanduser() if is_file(settings.input) else None
+        self._sealer = Sealer(data_folder() / "signing", read, notify)
 
     def run(self) -> dict[str, Any]:
         """Fetch what is missing, run to the end, and give the report (also written to `--report`). Raises RealtimeError."""

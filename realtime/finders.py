@@ -9,7 +9,6 @@ from pathlib import Path
 from realtime.backends.base import Session
 from realtime.backends.gpus import gpus
 from realtime.backends.select import AUTO, BACKENDS, ENGINES, describe
-from realtime.config import Settings
 from realtime.models.catalog import MODELS
 from realtime.models.convert.fixed import checked, fixed_copies
 from realtime.models.detectors.finder import FaceFinder
@@ -20,6 +19,7 @@ from realtime.models.recognisers.select import recogniser_of
 from realtime.models.recognisers.sface import SFace
 from realtime.models.store import ModelStore
 from realtime.profiles import PROFILES
+from realtime.settings import Settings
 
 BEST_DETECTOR = "scrfd_10g"
 """Of those of the catalogue; 13 G multiply-adds a look at 640 pixels: for GPUs."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,13 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from realtime.backends.base import Session
-from realtime.config import Settings
+from realtime.machine import cores
 from realtime.models.base import Finish, Swapper
 from realtime.models.catalog import MODELS
 from realtime.models.enhancers.gate import Gate, Gated
 from realtime.models.finishes.choice import OFF, SHARPEN
 from realtime.opening import Opener
 from realtime.profiles import PROFILES
+from realtime.settings import Settings
 
 # The code of masks, colours and enhancers is loaded by those who use it: it would cost every start a twentieth of a second.
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def open_finishing(wished: Wishes, settings: Settings, opener: Opener, *, crops:
 
 def _open(name: str, path: Path, opener: Opener) -> Session:
     """Beside the swapper. A large network gets every core, a small one would only wait for them."""
-    threads = (os.cpu_count() or 1) if path.stat().st_size > _LARGE else 1
+    threads = cores() if path.stat().st_size > _LARGE else 1
     return opener.open({name: path}, threads, opener.swapping)[name]
 
 

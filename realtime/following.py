@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import Final
 
 from realtime import faces
-from realtime.config import Settings
 from realtime.errors import UsageError
 from realtime.models.base import Detector, Identity, Landmarker, Recogniser, Swapper
 from realtime.photos import load_source
@@ -16,6 +15,7 @@ from realtime.pipeline.controls import Controls
 from realtime.pipeline.infer import Infer
 from realtime.pipeline.several import InferSeveral
 from realtime.profiles import PROFILES
+from realtime.settings import Settings
 from realtime.tracking import Everyone, Gallery, People, Ranked, SeveralTracker, Tracker, TrackerSettings, largest, left, nth, right
 from realtime.tracking.choice import Choice, Rank
 from realtime.types import Floats

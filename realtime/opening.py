@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from realtime.backends.base import FrameSession, Session
 from realtime.backends.select import ANYWHERE, AUTO, ENGINES, Place, open_session
+from realtime.machine import cores
 from realtime.models.base import Finish
 from realtime.models.catalog import MODELS
 from realtime.models.store import ModelStore
@@ -63,7 +63,7 @@ class Opener:
     def open_exact(self, path: Path) -> Session:
         """An ONNX file in fp32 arithmetic, no engine."""
         backend = AUTO if self.backend in ENGINES else self.backend
-        return self.cleanup.enter_context(open_session(path, backend, threads=_cores(), cache=self.cache, place=self.swapping))
+        return self.cleanup.enter_context(open_session(path, backend, threads=cores(), cache=self.cache, place=self.swapping))
 
     def find(self, name: str) -> Path | None:
         """A model of the catalogue that is there; None when it is not, or when there is none of that name."""
@@ -91,14 +91,10 @@ def open_swap_network(choice: str, options: select.SwapOptions, opener: Opener, 
     path = _file(choice, opener.store)
 
     def open_fastest(path: Path) -> Session:
-        return opener.open({path.stem: path}, _cores(), opener.swapping)[path.stem]
+        return opener.open({path.stem: path}, cores(), opener.swapping)[path.stem]
 
     opener.notify(MODELS[choice].terms if choice in MODELS else select.terms(path, options.contract))
     exact = Exact(opener.cache, opener.notify)
     swapper = select.open_swapper(path, options, select.Surroundings(open_fastest, opener.open_exact, opener.find, exact, finishes))
     swapper.warm_up()
     return swapper
-
-
-def _cores() -> int:
-    return os.cpu_count() or 1

@@ -18,12 +18,12 @@ import pytest
 
 from realtime import app
 from realtime.backends.select import open_session
-from realtime.config import Settings
 from realtime.errors import SinkError, UsageError
 from realtime.models.detectors.yunet import YuNet
 from realtime.models.landmarks.mesh import MeshLandmarker
 from realtime.models.recognisers.sface import SFace
 from realtime.models.store import ModelStore
+from realtime.settings import Settings
 from realtime.trust import credentials
 from realtime.trust.reading import read_mark
 from realtime.trust.xmp import COMPOSITE, source_types

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from realtime import app
+from realtime import app, assets, loading
 from realtime.backends.base import FrameSession
 from realtime.backends.onnxruntime import OnnxRuntimeFrames
 from realtime.backends.select import open_frames
-from realtime.config import Settings
 from realtime.graphs.follow import follow
 from realtime.models.store import ModelStore
 from realtime.networks import FOLLOW, Networks
+from realtime.settings import Settings
 from tests.sources.media import write_video
 
 pytestmark = pytest.mark.models
@@ -52,10 +52,10 @@ def test_the_graph_follows_and_each_frame_is_brought_once(
 
     from realtime.backends.select import ANYWHERE
 
-    monkeypatch.setattr(app, "places", lambda *asked: (ANYWHERE, ANYWHERE))
-    person = cv2.resize(cv2.imread(str(app.demo_source().with_name("person.jpg"))), (512, 512))
+    monkeypatch.setattr(loading, "places", lambda *asked: (ANYWHERE, ANYWHERE))
+    person = cv2.resize(cv2.imread(str(assets.PERSON)), (512, 512))
     film = write_video(tmp_path / "in.mp4", [np.roll(person, 2 * n, axis=1) for n in range(12)], sound=False)
-    settings = Settings(sources=((app.demo_source(),),), input=str(film), outputs=(str(tmp_path / "out.mp4"),), device=device)
+    settings = Settings(sources=((assets.SOURCE,),), input=str(film), outputs=(str(tmp_path / "out.mp4"),), device=device)
     said: list[str] = []
     report = app.run(settings, notify=said.append)
     assert report["states"] == {"swapped": 12}

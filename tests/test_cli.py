@@ -14,9 +14,10 @@ import pytest
 import realtime
 from realtime import cli, guard
 from realtime.commands import run
-from realtime.config import OPTIONS, Settings
+from realtime.config import OPTIONS
 from realtime.errors import SinkError
 from realtime.pipeline.finish import NOTHING_LEFT
+from realtime.settings import Settings
 
 PACKAGE = Path(realtime.__file__).parent
 REPORT = {

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from realtime import config
-from realtime.config import OPTIONS, Settings, load_settings
+from realtime.config import OPTIONS, load_settings
 from realtime.errors import UsageError
+from realtime.settings import Settings
 
 
 @pytest.fixture(autouse=True)

@@ -15,10 +15,10 @@ import pytest
 from realtime import app, finders
 from realtime.backends.base import Session
 from realtime.backends.select import open_session
-from realtime.config import Settings
 from realtime.errors import ModelError
 from realtime.finders import Finders, choose
 from realtime.models.store import ModelStore
+from realtime.settings import Settings
 from tests.models.swappers import scene
 from tests.twins import detectors, landmarks, recognisers
 from tests.twins.swappers import twin

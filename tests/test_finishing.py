@@ -12,7 +12,6 @@ from typing import Any
 import onnx
 import pytest
 
-from realtime.config import Settings
 from realtime.errors import ModelError
 from realtime.finishing import Finishing, open_finishing, wishes
 from realtime.models.catalog import MODELS
@@ -24,6 +23,7 @@ from realtime.models.masks.select import BOX, MASKS
 from realtime.models.swappers.fake import FakeSwapper
 from realtime.opening import Opener
 from realtime.profiles import PROFILES
+from realtime.settings import Settings
 from tests.models.swappers import scene
 from tests.twins import enhancers, masks
 

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from realtime import app
-from realtime.config import Settings, load_settings
+from realtime.config import load_settings
 from realtime.errors import ModelError
 from realtime.models.store import ModelStore
+from realtime.settings import Settings
 from realtime.trust.reading import read_mark
 from tests.models.swappers import scene
 from tests.sources.media import write_video

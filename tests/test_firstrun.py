@@ -15,8 +15,8 @@ from realtime.builder import manifest
 from realtime.builder.run import Plan
 from realtime.builder.table import Row, State
 from realtime.commands.firstrun import judge_waiting
-from realtime.config import Settings
 from realtime.errors import BackendError
+from realtime.settings import Settings
 from tests.test_networks import _built
 
 SETTINGS = Settings(sources=())

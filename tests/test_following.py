@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from realtime import following
-from realtime.config import Settings
 from realtime.errors import UsageError
 from realtime.following import infer_stage, references, tracking
 from realtime.pipeline.controls import Controls
 from realtime.pipeline.infer import Infer
 from realtime.pipeline.several import InferSeveral
+from realtime.settings import Settings
 from realtime.types import Frame
 from tests.pipeline.people import PaintingSwapper
 from tests.pipeline.people import Person as Identity

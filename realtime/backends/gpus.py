@@ -40,6 +40,11 @@ def gpus(driver: Any = None) -> list[Gpu]:
     return list(_described(cuda, count.value))
 
 
+def first_gpu() -> Gpu | None:
+    """The one that is used unless another is named; None without a driver or a device."""
+    return next(iter(gpus()), None)
+
+
 def _described(cuda: Any, count: int) -> Iterator[Gpu]:
     driver = ctypes.c_int()
     cuda.cuDriverGetVersion(ctypes.byref(driver))

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from realtime import graphs
-from realtime.builder.machine import Gpu, processor
+from realtime.backends.gpus import Gpu
 from realtime.errors import BackendError
+from realtime.machine import processor
 
 FORMAT = 1
 GPU_TARGETS = ("tensorrt", "tensorrt-rtx")

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from realtime.backends.gpus import first_gpu
 from realtime.builder import gate, manifest
 from realtime.builder.gate import Verdict
 from realtime.builder.jobs import Job, Outcome, run_jobs
-from realtime.builder.machine import gpu, processor
 from realtime.builder.manifest import Entry
 from realtime.builder.recipes import Network
 from realtime.builder.role import Tools
 from realtime.builder.targets.base import target
 from realtime.errors import BackendError
+from realtime.machine import processor
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, the models that are done, and the models in all."""
@@ -83,7 +84,7 @@ class Workshop:
     def _for_another(self, entry: Entry) -> bool:
         """Made for another GPU than the one that is here. Not looked at where there is none, or where others were asked for."""
         there = not self.sm and not self.targets[entry.target].device_problem
-        return bool(there and manifest.gpu_problem(entry, gpu()))
+        return bool(there and manifest.gpu_problem(entry, first_gpu()))
 
     def _fitting(self, network: Network, wanted: Sequence[str]) -> list[Entry]:
         if self.force or not all(path.is_file() for path in network.paths):

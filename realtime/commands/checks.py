@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Literal
 
 from realtime import __version__
-from realtime.commands.machine import cores, cpu_features, cpu_name
 from realtime.commands.output import megabytes, program
 from realtime.errors import RealtimeError
+from realtime.machine import cores, cpu_features, cpu_name
 
 Status = Literal["ok", "note", "cure"]
 
@@ -83,7 +83,7 @@ def _system() -> Iterator[Finding]:
 
 def _engines(folder: Path | None = None) -> Iterator[Finding]:
     """Engines that were built: which of them a run uses, and why it would refuse one."""
-    from realtime.backends.gpus import gpus
+    from realtime.backends.gpus import first_gpu
     from realtime.backends.select import describe
     from realtime.builder import manifest
     from realtime.commands.firstrun import engined
@@ -92,7 +92,7 @@ def _engines(folder: Path | None = None) -> Iterator[Finding]:
 
     folder, store = folder or engines_folder(), model_store().folder
     versions = {backend.name: backend.version for backend in describe() if backend.usable}
-    found, gpu = list(engined(folder, store)), next(iter(gpus()), None)
+    found, gpu = list(engined(folder, store)), first_gpu()
     if not found:
         yield Finding("engines", "ok", "none built: the models are used as they are (`python build_engines.py` builds)")
     for network in found:

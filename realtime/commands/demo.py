@@ -10,18 +10,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from realtime.commands.machine import cores, cpu_name
+from realtime.assets import SOURCE
 from realtime.commands.output import Parser, console, milliseconds, notify, program
 from realtime.commands.progress import FetchBar
 from realtime.commands.run import prepare
-from realtime.config import Settings, option, parse_value
-from realtime.errors import SinkError, UsageError
+from realtime.config import option, parse_value
+from realtime.errors import SinkError, UsageError, reason
+from realtime.machine import cores, cpu_name
+from realtime.settings import Settings
 
 if TYPE_CHECKING:
     from realtime.commands.sheet import Sheet
     from realtime.types import Image
 
-SOURCE = Path(__file__).parents[1] / "assets" / "source.jpg"
 SIZE, FPS = (1280, 720), 30.0
 FACE = (645.0, 300.0)
 """Where the face is in the bundled picture of SIZE, in pixels."""
@@ -71,7 +72,7 @@ def writable(folder: Path) -> Path:
         with tempfile.TemporaryFile(dir=folder):
             return folder
     except OSError as error:
-        raise UsageError(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}; choose another folder with --out") from None
+        raise UsageError(f"cannot write to {folder}: {reason(error)}; choose another folder with --out") from None
 
 
 def write_results(folder: Path, report: dict[str, Any], rows: Sequence[dict[str, Any]]) -> None:

@@ -106,17 +106,17 @@ def scenes_from(store: ModelStore, calibration: str | None) -> WriteScenes:
     """Finds the faces with the fp32 networks, when it is called."""
 
     def write(path: Path) -> None:
+        from realtime import assets
         from realtime.backends.select import open_session
         from realtime.builder import scenes
         from realtime.models.detectors.yunet import YuNet
         from realtime.models.landmarks.mesh import MeshLandmarker
 
         store.ensure(("yunet_320", "mesh"))
-        bundled = Path(__file__).parents[1] / "assets"
         with ExitStack() as opened:
             detector, mesh = (opened.enter_context(open_session(store.path(name), "onnxruntime")) for name in ("yunet_320", "mesh"))
             source = Path(calibration) if calibration else None
-            found = scenes.gather(source, bundled, YuNet(detector, thorough=True), MeshLandmarker(mesh))
+            found = scenes.gather(source, assets.FOLDER, YuNet(detector, thorough=True), MeshLandmarker(mesh))
         scenes.save(found, path)
 
     return write

@@ -10,7 +10,7 @@ from realtime.errors import RealtimeError
 
 if TYPE_CHECKING:
     from realtime.builder.recipes import Network, Recipes
-    from realtime.config import Settings
+    from realtime.settings import Settings
 
 FOLLOW = "follow"
 

@@ -15,8 +15,9 @@ from realtime.commands.firstrun import judge_waiting
 from realtime.commands.output import Parser, milliseconds, notify, program
 from realtime.commands.progress import FetchBar
 from realtime.commands.signals import end_on_signals
-from realtime.config import OPTIONS, Option, Settings, load_settings
+from realtime.config import OPTIONS, Option, load_settings
 from realtime.errors import RealtimeError
+from realtime.settings import Settings
 from realtime.trust import consent
 from realtime.values import output_file
 

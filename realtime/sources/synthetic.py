@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from importlib.resources import files
 from pathlib import Path
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from realtime.assets import PERSON
 from realtime.buffers import ImagePool
 from realtime.errors import UsageError
 from realtime.sources.base import EndOfStream, SourceInfo
@@ -101,8 +101,7 @@ class Sway:
 
 def bundled_person() -> Image:
     """The synthetic person that comes with the package, 1280x720 BGR."""
-    data = files("realtime").joinpath("assets/person.jpg").read_bytes()
-    return np.asarray(cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR))
+    return np.asarray(cv2.imdecode(np.frombuffer(PERSON.read_bytes(), np.uint8), cv2.IMREAD_COLOR))
 
 
 class SyntheticSource(Managed):

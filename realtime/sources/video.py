@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from realtime.buffers import ImagePool
 from realtime.errors import SourceError, UsageError
+from realtime.machine import cores
 from realtime.sources.base import EndOfStream, SourceInfo
 from realtime.sources.fit import letterbox, rotated
 from realtime.sources.sync import Lease, Managed
@@ -150,7 +151,7 @@ class _Reel:
         self.promised = promised_end(self.container)
         self.stream.codec_context.options = dict(CAREFUL)
         self.stream.thread_type = "AUTO"
-        self.stream.codec_context.thread_count = min(os.cpu_count() or 1, _DECODERS)
+        self.stream.codec_context.thread_count = min(cores(), _DECODERS)
 
     def frames(self) -> Iterator[VideoFrame]:
         """Every frame that can be decoded; a broken packet is counted and left out."""

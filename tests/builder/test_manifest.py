@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 
 import pytest
 
+from realtime.backends.gpus import Gpu
 from realtime.builder import manifest
-from realtime.builder.machine import Gpu, processor
 from realtime.builder.manifest import Entry
 from realtime.errors import BackendError
+from realtime.machine import processor
 
 _VERSIONS = {"openvino": "1.0", "onnxruntime": "2.0"}
 

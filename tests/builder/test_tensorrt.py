@@ -15,10 +15,10 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from realtime.backends.engine import EXTRAS
+from realtime.backends.gpus import Gpu, first_gpu
 from realtime.backends.onnxruntime import OnnxRuntimeSession
 from realtime.builder import manifest, prepare
 from realtime.builder.contract import Contract
-from realtime.builder.machine import Gpu, gpu
 from realtime.builder.recipes import DEFAULT_MODELS
 from realtime.builder.run import Plan, WriteScenes, build
 from realtime.builder.table import State
@@ -33,7 +33,7 @@ from tests.twins.inswapper import random_twin
 real = pytest.mark.skipif(
     importlib.util.find_spec("tensorrt_rtx") is None, reason="TensorRT-RTX is not installed: pip install tensorrt-rtx"
 )
-without_gpu = pytest.mark.skipif(gpu() is not None, reason="there is a GPU, which would be built for")
+without_gpu = pytest.mark.skipif(first_gpu() is not None, reason="there is a GPU, which would be built for")
 
 
 @real
@@ -216,7 +216,7 @@ class _Library:
 
 def _build(monkeypatch: pytest.MonkeyPatch, library: _Library, device: Gpu | None, path: Path, sm: tuple[int, ...] = ()) -> Any:
     monkeypatch.setattr(tensorrt, "import_module", lambda name: library)
-    monkeypatch.setattr(tensorrt, "gpu", lambda: device)
+    monkeypatch.setattr(tensorrt, "first_gpu", lambda: device)
     path.parent.mkdir(exist_ok=True)
     return tensorrt.make("any name").build(path, "fp32", path.with_suffix(".engine"), sm, {}, path.parent)
 
@@ -253,9 +253,9 @@ def test_a_library_that_builds_on_the_gpu_says_that_there_is_none(monkeypatch: p
 
 def test_whether_engines_run_here(monkeypatch: pytest.MonkeyPatch) -> None:
     there = tensorrt.make("tensorrt")
-    monkeypatch.setattr(tensorrt, "gpu", lambda: None)
+    monkeypatch.setattr(tensorrt, "first_gpu", lambda: None)
     assert there.device_problem() == "no GPU"
-    monkeypatch.setattr(tensorrt, "gpu", lambda: Gpu(89, 12040))
+    monkeypatch.setattr(tensorrt, "first_gpu", lambda: Gpu(89, 12040))
     monkeypatch.setattr(tensorrt, "device_layer", lambda: ("cuda-bindings 13", ""))
     assert there.device_problem() == ""
 

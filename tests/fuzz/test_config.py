@@ -10,8 +10,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from realtime.config import OPTIONS, Settings, load_settings
+from realtime.config import OPTIONS, load_settings
 from realtime.errors import UsageError
+from realtime.settings import Settings
 from tests.fuzz.mutations import mutated
 
 UNHURRIED = settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])

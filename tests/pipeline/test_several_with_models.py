@@ -10,14 +10,14 @@ import cv2
 import numpy as np
 import pytest
 
-from realtime.app import Models, fit_sources, load_models
-from realtime.config import Settings
 from realtime.following import infer_stage, references
+from realtime.loading import Models, fit_sources, load_models
 from realtime.models.store import ModelStore
 from realtime.pipeline.controls import Controls
 from realtime.pipeline.finish import Finisher
 from realtime.pipeline.pipeline import Pipeline
 from realtime.pipeline.telemetry import Telemetry
+from realtime.settings import Settings
 from realtime.sinks.memory import MemorySink
 from realtime.sources.fake import FakeSource
 from realtime.types import Image, State

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from realtime import app
-from realtime.config import Settings
+from realtime import app, assets
 from realtime.errors import ModelError
+from realtime.models.store import ModelStore
+from realtime.settings import Settings
 from tests.privacy.harness import Watch
 
 
@@ -36,8 +37,8 @@ def test_no_sink_is_open_while_models_load(watch, monkeypatch, on_lost):
         raise ModelError("a network cannot be loaded")
 
     monkeypatch.setattr(app, "load_models", load)
-    monkeypatch.setattr(app.ModelStore, "ensure", lambda *given, **options: None)
-    settings = Settings(sources=((app.demo_source(),),), input="synthetic", on_lost=on_lost)
+    monkeypatch.setattr(ModelStore, "ensure", lambda *given, **options: None)
+    settings = Settings(sources=((assets.SOURCE,),), input="synthetic", on_lost=on_lost)
     with pytest.raises(ModelError):
         app.run(settings, notify=said.append)
     assert watch.opened == watch.count == 0

@@ -14,13 +14,13 @@ import cv2
 import numpy as np
 import pytest
 
-from realtime import app
-from realtime.config import Settings
+from realtime import assets, loading
 from realtime.following import tracking
 from realtime.pipeline.controls import Controls
 from realtime.pipeline.finish import Finisher
 from realtime.pipeline.infer import Infer
 from realtime.pipeline.pipeline import Pipeline
+from realtime.settings import Settings
 from realtime.sinks.fake import ScriptedSink
 from realtime.sources.base import EndOfStream, SourceInfo
 from realtime.sources.sync import Managed
@@ -41,11 +41,11 @@ LEAST = 3000
 
 
 @pytest.fixture(scope="module")
-def product(models) -> Iterator[tuple[app.Models, list]]:
-    settings = Settings(sources=((app.demo_source(),),))
+def product(models) -> Iterator[tuple[loading.Models, list]]:
+    settings = Settings(sources=((assets.SOURCE,),))
     with ExitStack() as stack:
-        loaded = app.load_models(settings, models, stack)
-        yield loaded, app.fit_sources(settings, loaded, lambda sentence: None)
+        loaded = loading.load_models(settings, models, stack)
+        yield loaded, loading.fit_sources(settings, loaded, lambda sentence: None)
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def _green(image: Image) -> np.ndarray:
     return excess - cv2.blur(excess, (4 * FIELD, 4 * FIELD))
 
 
-def marked(portrait: Image, models: app.Models) -> Marked:
+def marked(portrait: Image, models: loading.Models) -> Marked:
     image = cv2.resize(portrait, (SIDE, SIDE), interpolation=cv2.INTER_AREA)
     found = models.photo_detector.detect(image)[0].box
     region = Region(*found.centre, 1.5 * max(found.width, found.height), 0.0)

@@ -10,10 +10,10 @@ from pathlib import Path
 import onnx
 
 from realtime.backends.onnxruntime import load, version
-from realtime.builder.machine import processor
 from realtime.builder.targets.base import Built
 from realtime.builder.wrap import Shapes
 from realtime.errors import BackendError
+from realtime.machine import processor
 
 _ERRORS_ONLY = 3
 _DOMAINS = ("ai.onnx", "com.microsoft", "org.pytorch.aten")

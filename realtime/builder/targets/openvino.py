@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from realtime.backends.openvino import cpu_options, fixed, load, version
-from realtime.builder.machine import processor
 from realtime.builder.targets.base import Built
 from realtime.builder.wrap import Shapes
 from realtime.errors import BackendError
+from realtime.machine import processor
 
 _HALVES = ("BF16", "FP16")
 """Names among the device's capabilities; the first that is there is used."""

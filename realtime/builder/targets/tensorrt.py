@@ -12,8 +12,8 @@ from typing import Any
 import onnx
 
 from realtime.backends.engine import EXTRAS
+from realtime.backends.gpus import Gpu, first_gpu
 from realtime.backends.select import device_layer
-from realtime.builder.machine import Gpu, gpu
 from realtime.builder.targets.base import Built
 from realtime.builder.wrap import Shapes
 from realtime.errors import BackendError
@@ -38,7 +38,7 @@ class TensorRtTarget:
         return str(self._load().__version__)
 
     def device_problem(self) -> str:
-        if gpu() is None:
+        if first_gpu() is None:
             return "no GPU"
         try:
             device_layer()
@@ -50,7 +50,7 @@ class TensorRtTarget:
         return precision
 
     def build(self, source: Path, precision: str, engine: Path, sm: Sequence[int], shapes: Shapes, cache: Path) -> Built:
-        trt, device = self._load(), gpu()
+        trt, device = self._load(), first_gpu()
         ahead = hasattr(trt, "ComputeCapability")
         if not ahead and device is None:
             raise BackendError(f"{self._library} builds on the GPU itself and there is none here: build on the machine that has it.")
