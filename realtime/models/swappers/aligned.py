@@ -17,8 +17,10 @@ from realtime.models.swappers.ring import PatchRing
 from realtime.types import Array, Box, Face, Floats, Image, Patch, SourcePhoto
 from realtime.vision import geometry
 from realtime.vision.blend import paste
-from realtime.vision.crops import join, put_every, soft_box, split, take_every, write_levels, write_pixels
+from realtime.vision.crops import join, put_every, soft_box, take_every, write_levels, write_pixels
+from realtime.vision.geometry import Transform
 from realtime.vision.planes import fill_normalised
+from realtime.vision.warp import cut_out, draw_patch
 
 SMALLEST: Final = 16
 """Width and height in pixels below which a face is not swapped."""
@@ -132,8 +134,9 @@ class AlignedSwapper:
         put_every(image, 1, 0, 0, image)
         write_pixels(np.zeros((2, 2, 3), np.float32), image, tally)
         joined, alpha = np.zeros((2, 2, 4), np.uint8), np.zeros((2, 2), np.uint8)
-        join(image, alpha, joined)
-        split(joined, image, alpha)
+        join(image, alpha, 0, 0, joined)
+        draw_patch(joined, np.eye(2, 3), image, alpha)
+        cut_out(image, np.eye(2, 3), image.copy())
         paste(image, 0, 0, image, alpha)
 
     def fit(self, photos: Sequence[SourcePhoto]) -> SwapIdentity:
@@ -162,7 +165,7 @@ class AlignedSwapper:
         if self._source is None:
             raise RuntimeError("no identity is in use: call use() with a fitted identity first")
         transform = geometry.similarity(geometry.alignment_points(face), self._template)
-        cut(image, transform, self._before, self._ring)
+        cut(image, transform, self._before)
         self._run()
         made = Crop(image, face, transform, self._before, self._swapped, self._mask)
         for step in self._finishes:
@@ -194,16 +197,29 @@ def to_patch(made: Crop, ring: PatchRing) -> Patch | None:
     if x1 - x0 < SMALLEST or y1 - y0 < SMALLEST:
         return None
     patch = ring.take(x0, y0, x1 - x0, y1 - y0)
-    matrix = geometry.compose(made.transform, np.array([[1, 0, x0], [0, 1, y0]], np.float64))
-    picture: Any = ring.room("crop", made.mask.shape)
-    join(made.swapped, made.mask, picture)
-    while geometry.scale_of(matrix) >= _SPARSE and min(picture.shape[:2]) > SMALLEST:
-        picture = cv2.resize(picture, (picture.shape[1] // 2, picture.shape[0] // 2), interpolation=cv2.INTER_AREA)
-        matrix = geometry.compose(np.array([[0.5, 0, -0.25], [0, 0.5, -0.25]]), matrix)
-    drawn, flags = ring.room("patch", patch.alpha.shape), cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
-    cv2.warpAffine(picture, matrix, drawn.shape[1::-1], dst=drawn, flags=flags, borderMode=cv2.BORDER_CONSTANT)
-    split(drawn, patch.colour, patch.alpha)
+    window = Box(left, top, left + width, top + height)
+    picture, back = _shown(made, window, geometry.compose(made.transform, np.array([[1, 0, x0], [0, 1, y0]], np.float64)), ring)
+    draw_patch(picture, back, patch.colour, patch.alpha)
     return patch
+
+
+def _shown(made: Crop, window: Box, back: Transform, ring: PatchRing) -> tuple[Any, Transform]:
+    """Colour and mask of the part of the crop that is shown, with a border of nothing, and `back`, from patch to crop, as it leads there.
+
+    Smaller by whole numbers where the frame is coarser than the crop.
+    """
+    less = 1
+    while geometry.scale_of(back) / less >= _SPARSE and min(made.mask.shape) > less * SMALLEST:
+        less *= 2
+    x, y = int(window.x0) - less, int(window.y0) - less
+    columns, rows = (-(-int(side) // less) + 2 for side in (window.width, window.height))
+    picture = ring.room("crop", (rows * less, columns * less))
+    join(made.swapped, made.mask, x, y, picture)
+    if less > 1:
+        small = ring.room("small", (rows, columns))
+        picture = cast(Any, cv2.resize(picture, (columns, rows), dst=small, interpolation=cv2.INTER_AREA))
+    there = np.array([[1 / less, 0, (0.5 - x) / less - 0.5], [0, 1 / less, (0.5 - y) / less - 0.5]])
+    return picture, np.ascontiguousarray(geometry.compose(there, back))
 
 
 def _empty(ring: PatchRing) -> Patch:

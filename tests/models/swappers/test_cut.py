@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from realtime.models.swappers.cut import cut
-from realtime.models.swappers.ring import PatchRing
 from realtime.vision import geometry
 from realtime.vision.align import crop
 from tests.models.swappers import scene
@@ -20,14 +19,14 @@ def test_crops_are_equal(size: int, scale: float, angle: float, x: float, y: flo
     image = scene.picture("p006_studio")[0]
     transform = geometry.crop_transform(geometry.Region(x, y, size * scale, angle), size)
     out = np.full((size, size, 3), 77, np.uint8)
-    cut(image, transform, out, PatchRing())
+    cut(image, transform, out)
     off = np.abs(out.astype(int) - crop(image, transform, size))
-    assert off.mean() < 0.02 and off.max() <= 12  # OpenCV rounds places in the picture to 1/32 pixel, from another corner
+    assert off.mean() < 0.15 and off.max() <= 3  # each rounds in its own way
 
 
 @pytest.mark.parametrize("size", [128, 256])
 def test_out_of_sight_is_black(size: int) -> None:
     image = scene.picture("p006_studio")[0]
     out = np.full((size, size, 3), 77, np.uint8)
-    cut(image, geometry.crop_transform(geometry.Region(5000, 300, 300, 0), size), out, PatchRing())
+    cut(image, geometry.crop_transform(geometry.Region(5000, 300, 300, 0), size), out)
     assert not out.any()
