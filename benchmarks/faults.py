@@ -15,6 +15,7 @@ import numpy as np
 from realtime.backends.base import Session, SessionSpecs
 from realtime.errors import BackendError, SinkError
 from realtime.sinks.lifecycle import Closing
+from realtime.sinks.null import NullSink
 from realtime.sources.base import Source, SourceInfo
 from realtime.sources.sync import Managed
 from realtime.sources.synthetic import Sway
@@ -153,7 +154,7 @@ class Outlet(Closing):
     """A virtual camera that may break, and the counts of what it was given."""
 
     name = "virtual camera"
-    steady = True
+    steady = waits = True
     reads_image = False
 
     def __init__(self, faults: Faults) -> None:
@@ -196,6 +197,20 @@ class Outlet(Closing):
             raise SinkError("there is no such device")
 
 
+class Beside(NullSink):
+    """The sink beside the outlet, which is to go on while that one hangs."""
+
+    def __init__(self, faults: Faults) -> None:
+        super().__init__()
+        self._faults = faults
+        self.meanwhile = 0
+        """Swapped frames that came while the outlet was blocked."""
+
+    def write(self, frame: OutputFrame) -> None:
+        super().write(frame)
+        self.meanwhile += self._faults.sink == "blocks" and frame.state is State.SWAPPED
+
+
 @dataclass(slots=True)
 class Faults:
     """What is wrong now; everything above looks here."""
@@ -215,6 +230,10 @@ class Fault:
     seconds: float
 
 
+BLOCKS = "sink: blocks"
+BLOCK_SECONDS = 0.7
+
+
 def every_fault(device: Device, faults: Faults) -> list[Fault]:
     def setting(owner: object, what: str, value: object, nothing: object, name: str, seconds: float) -> Fault:
         return Fault(name, lambda: setattr(owner, what, value), lambda: setattr(owner, what, nothing), seconds)
@@ -223,7 +242,7 @@ def every_fault(device: Device, faults: Faults) -> list[Fault]:
         *(setting(device, "fault", kind, "", f"camera: {kind}", 1.2 if kind == "unplugged" else 0.5) for kind in Device.FAULTS),
         *(setting(faults, "network", kind, "", f"networks: {kind}", 0.4) for kind in ("raises", "gives no numbers")),
         setting(faults, "network", "hangs", "", "networks: hang", 1.6),
-        setting(faults, "sink", "blocks", "", "sink: blocks", 0.7),
+        setting(faults, "sink", "blocks", "", BLOCKS, BLOCK_SECONDS),
         setting(faults, "sink", "fails", "", "sink: fails", 0.1),
         setting(faults, "sink", "disappears", "", "sink: disappears", 1.2),
         setting(faults, "clock", JUMP, 0.0, "clock: an hour ahead", 0.3),

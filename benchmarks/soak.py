@@ -15,7 +15,7 @@ import numpy as np
 import psutil
 
 from benchmarks import endings, harness
-from benchmarks.faults import Clock, Device, Director, Faults, Network, Opened, Outlet, every_fault
+from benchmarks.faults import BLOCK_SECONDS, BLOCKS, Beside, Clock, Device, Director, Faults, Network, Opened, Outlet, every_fault
 from benchmarks.harness import Row
 from realtime import app, assets
 from realtime.finders import MESH, SFACE, needed
@@ -33,7 +33,6 @@ from realtime.pipeline.pipeline import Limits, Pipeline
 from realtime.profiles import PROFILES
 from realtime.settings import Settings
 from realtime.sinks.base import Sink
-from realtime.sinks.null import NullSink
 from realtime.sources.camera import CameraSource
 from realtime.sources.cameras import CameraEntry
 from realtime.sources.synthetic import bundled_person
@@ -98,6 +97,7 @@ class Soak:
         self._seconds, self._faults = 60 * options.minutes, Faults()
         self._device = Device(bundled_person(), FPS)
         self._outlet = Outlet(self._faults)
+        self._beside = Beside(self._faults)
         self._director = Director(every_fault(self._device, self._faults), self._outlet, options.quiet, options.seed)
         self._memory = Memory(max(self._seconds / 300, 0.5))
         self._pipeline = self._built(cleanup)
@@ -120,7 +120,7 @@ class Soak:
         entry = CameraEntry(0, "breaking camera", "", cv2.CAP_ANY)
         present: Callable[[], list[CameraEntry]] = lambda: [] if self._device.fault == "unplugged" else [entry]  # noqa: E731
         camera = CameraSource(entry, self._device.size, FPS, open_capture=lambda where, backend: Opened(self._device), cameras=present)
-        sinks: list[Sink] = [self._outlet, NullSink()]
+        sinks: list[Sink] = [self._outlet, self._beside]
         return Pipeline(
             Clock(camera, self._faults),
             Infer(tracker, swapper, [swapper.fit(photos)], controls),
@@ -141,6 +141,11 @@ class Soak:
     def _tick(self) -> None:
         self._director.tick()
         self._memory.tick()
+
+    def _meanwhile(self) -> float:
+        """Percent of the camera's frames that the other sink got while the outlet was blocked; not a number where it never was."""
+        times = self._director.tallies[BLOCKS].times if BLOCKS in self._director.tallies else 0
+        return 100 * self._beside.meanwhile / (times * BLOCK_SECONDS * FPS) if times else float("nan")
 
     def rows(self, limits: dict[str, harness.Limit]) -> list[Row]:
         threads, files = set(threading.enumerate()), _open_files()
@@ -164,6 +169,7 @@ class Soak:
             Row("faults", "not survived", happened - survived - unfinished, "", limits.get("not_survived"), all_of_them),
             Row("faults", "kinds that happened", len(tallies), "", limits.get("kinds")),
             Row("undisturbed", "frames lost", share, "%", limits.get("lost_percent"), f"{director.lost} of {quiet}"),
+            Row(BLOCKS, "frames to the other sink", self._meanwhile(), "%", limits.get("meanwhile_percent"), "of those of the camera"),
             Row("hanging network", "noticed", self._pipeline.telemetry.hangs, "", None, "times covered by the placeholder"),
             Row("memory", "growth", self._memory.growth(warm_up), "MB/h", limits.get("growth_mb_per_hour"), f"after {warm_up:.0f} s"),
             Row("memory", "at the end", self._memory.samples[-1][1], "MB"),

@@ -101,6 +101,7 @@ class App:
     def _measured(self, pipeline: Pipeline, source: Transformed, begun: float, models: Models) -> dict[str, Any]:
         passed = (State.STARTING, State.LOST, State.FAILED) if self._settings.on_lost == "pass" else ()
         report = self.telemetry.report(pipeline.dropped, time.monotonic() - begun, models.roles, passed)
+        report["outputs"] = pipeline.outputs
         report["input"] = None
         if pipeline.info is not None:
             info = pipeline.info

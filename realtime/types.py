@@ -166,6 +166,8 @@ class Verdict:
     also: tuple[Box, ...] = ()
     """More regions to hide together with `hide`. In a SWAPPED frame with several faces: those of them that are not swapped, hidden before
     the patches are laid over."""
+    failed: bool = False
+    """A network or a swapper raised; `reason` says what."""
 
 
 @dataclass(frozen=True, slots=True)

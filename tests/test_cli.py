@@ -71,6 +71,37 @@ def test_an_interrupted_run_tells_what_it_measured(fake_app: SimpleNamespace, ca
     assert "3 frames in 0.1 s" in capsys.readouterr().out
 
 
+FAILED = "1200 frames were hidden (the device was lost)"
+
+
+@pytest.mark.parametrize(
+    ("more", "status", "words"),
+    [
+        ({"failures": {"the device was lost": 1200}, "failing": False}, 0, [FAILED, "they recovered"]),
+        ({"failures": {"the device was lost": 1200}, "failing": True}, 1, [FAILED, "they did not recover", "--backend"]),
+        ({"hangs": 2, "failures": {}, "failing": True}, 1, ["2 times no answer came", "covered by the placeholder", "did not recover"]),
+        ({"outputs": [{"name": "out.mp4", "written": 90, "missed": 10}]}, 0, ["out.mp4 lacks 10 of 100 frames", "--size"]),
+    ],
+)
+def test_what_went_wrong_in_a_run_that_came_through_is_told_at_its_end(
+    fake_app: SimpleNamespace, capsys: pytest.CaptureFixture[str], more: dict[str, Any], status: int, words: list[str]
+) -> None:
+    fake_app.report = {**REPORT, **more}
+    assert cli.main(["--source", __file__]) == status
+    err = capsys.readouterr().err
+    assert all(word in err for word in words) and err.count("\n") == 1
+
+
+def test_a_run_that_was_ended_while_its_networks_failed_says_so(fake_app: SimpleNamespace, capsys: pytest.CaptureFixture[str]) -> None:
+    fake_app.report, fake_app.ending = {**REPORT, "failures": {"no answer": 3}, "failing": True}, KeyboardInterrupt()
+    assert cli.main(["--source", __file__, "--on-lost", "pass"]) == 130
+    assert "3 frames were passed on unswapped (no answer); they did not recover" in capsys.readouterr().err
+
+
+def test_a_few_frames_that_an_output_missed_are_not_worth_a_word() -> None:
+    assert run.afterwords({"outputs": [{"name": "out.mp4", "written": 999, "missed": 1}]}, "hide") == []
+
+
 def of_a_file(kind: str, states: dict[str, int], seconds: float = 2.0) -> dict[str, Any]:
     count = sum(states.values())
     about = {"name": "in", "kind": kind, "width": 64, "height": 48, "fps": 30.0}

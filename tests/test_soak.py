@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from benchmarks.faults import Device, Director, Fault, Faults, Opened, Outlet, every_fault
+from benchmarks.faults import Beside, Device, Director, Fault, Faults, Opened, Outlet, every_fault
 from benchmarks.soak import Memory
 from realtime.errors import SinkError
 from realtime.types import OutputFrame, State, StreamFormat
@@ -85,6 +85,16 @@ def test_the_device_breaks_as_told():
     assert (shapes["grey"], shapes["four channels"], shapes["no numbers"]) == ((64, 96), (64, 96, 4), (7,))
     device.fault = "unplugged"
     assert not Opened(device).isOpened()
+
+
+def test_what_the_other_sink_gets_meanwhile_is_counted():
+    faults = Faults()
+    beside = Beside(faults)
+    beside.write(swapped(1))
+    faults.sink = "blocks"
+    beside.write(swapped(2))
+    beside.write(OutputFrame(3, 0.0, State.NO_SIGNAL, PICTURE, PICTURE[..., 0]))
+    assert (beside.count, beside.meanwhile) == (3, 1)
 
 
 def test_the_outlet_breaks_as_told():

@@ -28,6 +28,8 @@ EXAMPLES = """examples:
   {program} --source a.jpg --source b.jpg --output window      two people: keys 1 and 2 switch
   {program} --source me.jpg --input talk.mp4 --output out.mp4  a video file, every frame, with its sound
 """
+MOST_MISSED = 0.01
+"""Share of the frames that an output may have missed without a word."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -50,10 +52,12 @@ def main(argv: Sequence[str]) -> int:
             if this_run.report and this_run.report["frames_out"]:
                 outputs = settings.outputs if whole else left_by(settings.outputs, begun)
                 print(summary(this_run.report, outputs, whole=whole))
+            for sentence in afterwords(this_run.report or {}, settings.on_lost):
+                notify(sentence)
     if this_run.report and (complaint := unswapped(this_run.report, settings)):
         notify(complaint)
         return 1
-    return 0
+    return 1 if this_run.report and this_run.report.get("failing") else 0
 
 
 def parser() -> Parser:
@@ -140,6 +144,24 @@ def summary(report: Any, outputs: Sequence[str], *, whole: bool = True) -> str:
         f"{without} without a face; capture to sent {milliseconds(age['p50'])} ms (median), "
         f"{milliseconds(age['p95'])} ms (p95), {milliseconds(age['p99'])} ms (p99)"
     )
+
+
+def afterwords(report: Any, on_lost: str) -> list[str]:
+    """What a run that came through has to tell all the same: networks that failed, outputs that were not ready for every frame."""
+    told = []
+    failed, hangs = sum(report.get("failures", {}).values()), report.get("hangs", 0)
+    if failed or hangs:
+        shown = {"freeze": "showed the picture before", "pass": "were passed on unswapped"}.get(on_lost, "were hidden")
+        whys = [f"{failed} frames {shown} ({max(report['failures'], key=report['failures'].get)})"] if failed else []
+        whys += [f"{hangs} time{'s' * (hangs > 1)} no answer came for a second or more, covered by the placeholder"] if hangs else []
+        end = "they did not recover: start again, with another --backend if it comes again" if report.get("failing") else "they recovered"
+        told.append(f"the networks failed: {'; '.join(whys)}; {end}")
+    for output in report.get("outputs", []):
+        missed, frames = output["missed"], output["missed"] + output["written"]
+        if missed > frames * MOST_MISSED:
+            cure = "choose a smaller --size, or a faster disk"
+            told.append(f"{output['name']} lacks {missed} of {frames} frames, for which it was not ready in time: {cure}")
+    return told
 
 
 def unswapped(report: Any, settings: Settings) -> str:

@@ -19,13 +19,15 @@ JOIN_SECONDS = 0.8
 class Stages:
     """Starts the stages, and ends them whatever happens inside the block; then the first error of a stage is raised."""
 
-    def __init__(self, stages: Sequence[Stage], shut: Callable[[], None]) -> None:
+    def __init__(self, stages: Sequence[Stage], shut: Callable[[], None], later: Sequence[Stage] = ()) -> None:
+        """`later`: stages that somebody else starts while the block runs, ended like the others; there may be more by then."""
         self._stages = stages
+        self._later = later
         self._shut = shut
 
     @property
     def failed(self) -> bool:
-        return any(stage.error is not None for stage in self._stages)
+        return any(stage.error is not None for stage in (*self._stages, *self._later))
 
     def __enter__(self) -> Stages:
         for stage in self._stages:
@@ -35,14 +37,14 @@ class Stages:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         limit = monotonic() + JOIN_SECONDS
         self._shut()
-        for stage in self._stages:
+        for stage in (*self._stages, *self._later):
             if not stage.join(max(0.05, limit - monotonic())):
                 log.warning("the %s thread did not end in time and was left behind: its device or file hangs", stage.name)
         if error is None:
             self._raise()
 
     def _raise(self) -> None:
-        for stage in self._stages:
+        for stage in (*self._stages, *self._later):
             if stage.error is not None:
                 raise stage.error
 

@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from realtime.buffers import Pool
 from realtime.types import Frame, Image, OutputFrame, Patch, State, Verdict
 from realtime.vision.blend import paste
 from realtime.vision.cover import hide_beside
@@ -46,7 +47,7 @@ class Badge(Protocol):
 class Finisher:
     """Turns verdicts into output frames of one size; belongs to the blend thread.
 
-    The arrays of an output frame are used again for the second one after it.
+    The arrays of an output frame are used again once nobody refers to them: a sink may take its time over one in a thread of its own.
     """
 
     def __init__(self, width: int, height: int, on_lost: OnLost, marker: Marker | None, badge: Badge | None, bgr_wanted: bool) -> None:
@@ -57,7 +58,7 @@ class Finisher:
         self._marker = marker
         self._badge = badge
         self._bgr_wanted = bgr_wanted
-        self._buffers = [np.empty((height * 3 // 2, width), np.uint8) for _ in range(3)]
+        self._planes = Pool()
         self._cards: dict[State, OutputFrame] = {}
         self._swapped: OutputFrame | None = None
 
@@ -94,7 +95,7 @@ class Finisher:
         card = self._cards.get(state)
         if card is None:
             image = placeholder(*self._size, CARDS[state])
-            i420 = np.empty_like(self._buffers[0])
+            i420 = np.empty((self._size[1] * 3 // 2, self._size[0]), np.uint8)
             to_i420(image, i420)
             card = self._cards[state] = OutputFrame(-1, 0.0, state, image, i420)
         if frame is None:
@@ -130,20 +131,14 @@ class Finisher:
     def _output(self, frame: Frame, state: State, image: Image, marked: bool, bgr_wanted: bool) -> OutputFrame:
         if marked and self._badge is not None:
             self._badge.stamp(image)
-        i420 = self._free_buffer()
+        width, height = self._size
+        i420 = self._planes.array((height * 3 // 2, width))
         to_i420(image, i420)
         if marked and self._marker is not None:
             self._marker.mark_i420(i420)
             if self._bgr_wanted or bgr_wanted:
                 self._marker.mark_bgr(image)
         return OutputFrame(frame.seq, frame.captured_at, state, image, i420, frame.media_time)
-
-    def _free_buffer(self) -> NDArray[np.uint8]:
-        """The buffer that was used longest ago, but never the one that `freeze` still shows."""
-        kept = self._swapped.i420 if self._swapped is not None else None
-        index = next(i for i, buffer in enumerate(self._buffers) if buffer is not kept)
-        self._buffers.append(self._buffers.pop(index))
-        return self._buffers[-1]
 
     def _again(self, frame: Frame) -> OutputFrame:
         assert self._swapped is not None  # _freezes asked

@@ -189,4 +189,4 @@ class Infer:
         self._forget()
         self._failures.note(frame.captured_at, error)
         state = State.FAILED if self._swapped_once else State.STARTING
-        return Verdict(frame, state, hide=self._hidden(frame), reason=said(error))
+        return Verdict(frame, state, hide=self._hidden(frame), reason=said(error), failed=True)

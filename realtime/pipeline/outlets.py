@@ -1,27 +1,56 @@
-"""The sinks of a run, and what becomes of one that fails while the others go on."""
+"""The sinks of a run: who writes to which, and what becomes of one that fails or hangs while the others go on."""
 
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Sequence
 from time import monotonic
+from typing import Any, NamedTuple
 
-from realtime.errors import RealtimeError, SinkError
+from realtime.errors import SinkError
+from realtime.pipeline.outlet import Outlet
+from realtime.pipeline.slot import Policy, Slot, SlotClosed
+from realtime.pipeline.stage import Stage
 from realtime.sinks.base import Sink
 from realtime.types import OutputFrame, StreamFormat
 
 log = logging.getLogger(__name__)
 
-RETRY_SECONDS = 0.25
-"""Between two attempts to open a virtual camera that failed: short, because a meeting looks at a frozen picture meanwhile."""
-GIVE_UP_SECONDS = 30.0
-"""A virtual camera that takes no frame for this long counts as gone for good."""
-_JOIN_SECONDS = 0.2
+Taken = Callable[[float], object]
+"""Told when (monotonic seconds) a frame had been taken."""
+DRAIN_SECONDS = 0.5
+"""How long the last frames of a live run may take to be written. Those of a file have all the time they need."""
+_LOOK_SECONDS = 0.02
+
+
+class _Delivery(NamedTuple):
+    output: OutputFrame
+    taken: Taken | None
+
+
+class _Lane:
+    """A thread that writes to one sink, and the one frame that waits for it."""
+
+    def __init__(self, outlet: Outlet, policy: Policy, deliver: Callable[[Outlet, _Delivery], None]) -> None:
+        self.slot: Slot[_Delivery] = Slot(policy)
+        self.stage = Stage(f"sink {outlet.sink.name}", self._step, self.slot.close)
+        self._outlet, self._deliver = outlet, deliver
+
+    def _step(self) -> bool:
+        try:
+            delivery = self.slot.get()
+        except SlotClosed:
+            return False
+        assert delivery is not None  # no time limit was given
+        self._deliver(self._outlet, delivery)
+        return True
 
 
 class Outlets:
-    """Writes frames to every sink; belongs to the blend thread, `finish` to the main one.
+    """Hands frames to every sink; `write`, `repeat` and `end` belong to the blend thread, the rest to the main one.
+
+    A sink that stands alone, or never waits, is written to at once. Any other has a thread and a slot of its own: one that hangs holds
+    up neither the others nor the placeholder. Live, it is then given the newest frame when it comes back; of a file every frame waits.
 
     Of a file every frame matters, so there the first failure is raised. Live, the show goes on: a steady sink (a virtual camera) that
     fails is opened anew until it takes frames again; any other is left out, its error told at once and raised by `finish`. A failure
@@ -30,122 +59,127 @@ class Outlets:
 
     def __init__(self, sinks: Sequence[Sink], stream: StreamFormat) -> None:
         self._live = stream.live
-        self._all = [_Outlet(sink, stream) for sink in sinks]
+        self._all = [Outlet(sink, stream) for sink in sinks]
+        policy: Policy = "latest" if stream.live else "lossless"
+        waiting = [outlet for outlet in self._all if outlet.sink.waits] if len(sinks) > 1 else []
+        self._lanes = {outlet: _Lane(outlet, policy, self._deliver) for outlet in waiting}
+        self._lead = self._leading()
+        self._shut = False
         self.steady = stream.live and any(sink.steady for sink in sinks)
         """Whether any sink expects frames at a steady rate."""
 
-    def write(self, output: OutputFrame) -> None:
-        for outlet in self._all:
-            self._write(outlet, output)
+    @property
+    def stages(self) -> list[Stage]:
+        """The threads of the sinks that have one, for the pipeline to start and to end."""
+        return [lane.stage for lane in self._lanes.values()]
 
-    def repeat(self, output: OutputFrame) -> None:
-        """Only to the steady sinks."""
+    @property
+    def dropped(self) -> int:
+        """Frames that the leading sink never saw, because newer ones came before it was ready."""
+        lane = None if self._lead is None else self._lanes.get(self._lead)
+        return 0 if lane is None else lane.slot.dropped
+
+    def counts(self) -> list[dict[str, Any]]:
+        """For the report, of each sink: frames written, repeated ones too, and missed because it was not ready for them."""
+        return [
+            {"name": outlet.sink.name, "written": outlet.written, "missed": lane.slot.dropped if (lane := self._lanes.get(outlet)) else 0}
+            for outlet in self._all
+        ]
+
+    def write(self, output: OutputFrame, taken: Taken | None = None) -> bool:
+        """`taken` is called, in whatever thread, when the leading sink has the frame; not when it gets a newer one in its place.
+
+        The leading sink is the first steady one, without any the first. False when the run is ending.
+        """
+        lead, going_on = self._lead, True
         for outlet in self._all:
-            if outlet.sink.steady:
-                self._write(outlet, output)
+            delivery = _Delivery(output, taken if outlet is lead else None)
+            lane = self._lanes.get(outlet) if self._lanes else None
+            if lane is None:
+                self._deliver(outlet, delivery)
+            elif not outlet.gone:
+                going_on = lane.slot.put(delivery) and going_on
+        return going_on
+
+    def repeat(self, output: OutputFrame) -> bool:
+        """Only to the steady sinks, and to none that has a frame waiting; whether there was one without."""
+        repeated = False
+        for outlet in self._all:
+            lane = self._lanes.get(outlet)
+            if not outlet.sink.steady or outlet.gone:
+                continue
+            if lane is None:
+                self._deliver(outlet, _Delivery(output, None))
+            elif lane.slot.peek() is not None:
+                continue
+            else:
+                lane.slot.put(_Delivery(output, None))
+            repeated = True
+        return repeated
+
+    def end(self) -> None:
+        """No more frames come: wait for the threads to write what they have."""
+        limit = monotonic() + DRAIN_SECONDS
+        for lane in self._lanes.values():
+            lane.slot.close()
+        for lane in self._lanes.values():
+            while not lane.stage.join(_LOOK_SECONDS) and not self._shut and not (self._live and monotonic() > limit):
+                pass
+
+    def shut(self) -> None:
+        """Make every thread end after the write it is in."""
+        self._shut = True
+        for lane in self._lanes.values():
+            lane.slot.close(discard=True)
+
+    def look(self, now: float) -> None:
+        """Say which sinks do not answer."""
+        for outlet in self._all:
+            outlet.look(now)
+
+    def leave(self, sink: Sink) -> bool:
+        """Whether a thread still is in a write of this sink: that one closes it, once it returns."""
+        return any(outlet.leave() for outlet in self._all if outlet.sink is sink)
 
     def finish(self) -> None:
-        """Stop looking after sinks that are away. Raises the error of the first one that was given up."""
-        for outlet in self._all:
-            outlet.stop()
+        """Stop looking after sinks that are away. Raises the error of the first one that was given up, or hangs."""
+        self.stop()
         for outlet in self._all:
             if outlet.gone and outlet.error is not None:
                 raise outlet.error
+            if outlet.leave():
+                kept = "of a file, what was written so far is in a .part file beside it"
+                raise SinkError(f"{outlet.sink.name} took no more frames and was left behind: its disk or device does not answer; {kept}")
 
     def stop(self) -> None:
         """As `finish`, when something else went wrong."""
         for outlet in self._all:
             outlet.stop()
 
-    def _write(self, outlet: _Outlet, output: OutputFrame) -> None:
+    def _leading(self) -> Outlet | None:
+        """The one that latency is measured at."""
+        there = [outlet for outlet in self._all if not outlet.gone] or self._all
+        return next((outlet for outlet in there if outlet.sink.steady), there[0] if there else None)
+
+    def _deliver(self, outlet: Outlet, delivery: _Delivery) -> None:
         if outlet.gone:
             return
         try:
-            outlet.write(output)
+            outlet.write(delivery.output)
         except SinkError as error:
             outlet.error = error
             if self._live and outlet.sink.steady and not outlet.overdue:
                 outlet.reopen()
+            else:
+                self._give_up(outlet, error)
                 return
-            outlet.gone = True
-            if not self._live or all(each.gone for each in self._all):
-                raise
-            log.warning("going on without %s: %s", outlet.sink.name, error)
+        if delivery.taken is not None:
+            delivery.taken(monotonic())
 
-
-class _Outlet:
-    """One sink, and its being away."""
-
-    def __init__(self, sink: Sink, stream: StreamFormat) -> None:
-        self.sink = sink
-        self.error: RealtimeError | None = None
-        self.gone = False
-        self._stream = stream
-        self._failing_since: float | None = None
-        self._back: _Reopening | None = None
-
-    @property
-    def overdue(self) -> bool:
-        """Whether it has been failing for too long."""
-        return self._failing_since is not None and monotonic() - self._failing_since > GIVE_UP_SECONDS
-
-    def write(self, output: OutputFrame) -> None:
-        """Raises SinkError; a frame for a sink that is away is dropped."""
-        if self._back is not None and not self._returned(self._back):
-            return
-        self.sink.write(output)
-        if self._failing_since is not None:
-            self._failing_since = None
-            log.warning("%s takes frames again", self.sink.name)
-
-    def reopen(self) -> None:
-        """Begin to open it anew, in a thread, because a driver may take its time."""
-        if self._failing_since is None:
-            self._failing_since = monotonic()
-            log.warning("%s; trying again", self.error)
-        self._back = _Reopening(lambda: self.sink.open(self._stream), self.sink.close)
-
-    def stop(self) -> None:
-        if self._back is not None:
-            self._back.stop()
-            self._back = None
-
-    def _returned(self, back: _Reopening) -> bool:
-        """Raises SinkError when it has been away for too long."""
-        if back.done:
-            self._back = None
-            return True
-        if self.overdue:
-            self.stop()
-            raise SinkError(str(back.error or self.error))
-        return False
-
-
-class _Reopening:
-    """A thread that closes and opens a sink until that works."""
-
-    def __init__(self, open_sink: Callable[[], None], close: Callable[[], None]) -> None:
-        self.done = False
-        self.error: RealtimeError | None = None
-        self._open, self._close = open_sink, close
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="reopen", daemon=True)  # a driver that hangs must not keep the process
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._stop.set()
-        self._thread.join(_JOIN_SECONDS)
-
-    def _run(self) -> None:
-        while True:
-            try:
-                self._close()
-                if not self._stop.is_set():
-                    self._open()
-                    self.done = True
-            except RealtimeError as error:
-                self.error = error
-            if self.done or self._stop.wait(RETRY_SECONDS):
-                break
-        if self._stop.is_set():  # nobody will write to it any more
-            self._close()
+    def _give_up(self, outlet: Outlet, error: SinkError) -> None:
+        """Raises the error where no run can go on without this sink."""
+        outlet.gone = True
+        self._lead = self._leading()
+        if not self._live or all(each.gone for each in self._all):
+            raise error
+        log.warning("going on without %s: %s", outlet.sink.name, error)

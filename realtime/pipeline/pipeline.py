@@ -13,25 +13,21 @@ import cv2
 import numpy as np
 
 from realtime.errors import BackendError
+from realtime.pipeline.blend import Blend
 from realtime.pipeline.controls import Controls
 from realtime.pipeline.ending import Closing, Stages
 from realtime.pipeline.finish import Finisher
 from realtime.pipeline.outlets import Outlets
-from realtime.pipeline.pace import Pace
 from realtime.pipeline.slot import Policy, Slot, SlotClosed
 from realtime.pipeline.stage import Stage
 from realtime.pipeline.telemetry import FrameLog, Telemetry
 from realtime.pipeline.watchdog import Watchdog, Work
 from realtime.sinks.base import Sink
 from realtime.sources.base import EndOfStream, Source, SourceInfo
-from realtime.types import Frame, Image, OutputFrame, State, StreamFormat, Verdict
+from realtime.types import Frame, Image, OutputFrame, StreamFormat, Verdict
 
 READ_SECONDS = 0.25
 """How long one `read` may wait: the capture stage looks up at least this often to see whether it should end."""
-SILENT_SECONDS = 1.0
-"""Without a new frame for this long, sinks show the placeholder instead of the last picture: the source is silent, or a network hangs."""
-LOOK_SECONDS = 0.25
-"""How often the blend stage looks up while it waits, when no sink expects a steady rate."""
 HUNG_SECONDS = 120.0
 """The run ends when the networks are at one frame for this long: what is stuck in a driver comes back in seconds or not at all, and what
 has to be compiled first, on a slow machine that does much else, in a minute or so."""
@@ -91,6 +87,7 @@ class Pipeline:
         self._over = threading.Event()
         self._info: SourceInfo | None = None
         self._slots: tuple[Slot[Any], ...] = ()
+        self._outlets: Outlets | None = None
 
     @property
     def info(self) -> SourceInfo | None:
@@ -99,7 +96,13 @@ class Pipeline:
 
     @property
     def dropped(self) -> int:
-        return sum(slot.dropped for slot in self._slots)
+        """Frames that were taken from the source and did not come to the leading sink."""
+        return sum(slot.dropped for slot in self._slots) + (self._outlets.dropped if self._outlets else 0)
+
+    @property
+    def outputs(self) -> list[dict[str, Any]]:
+        """What each sink was given, as `Outlets.counts` has it."""
+        return self._outlets.counts() if self._outlets else []
 
     def upcoming(self) -> Image | None:
         """The picture that waits to be taken by the infer stage, if there is one; it may be replaced before that."""
@@ -122,32 +125,52 @@ class Pipeline:
             self._on_open(info)
             stream = StreamFormat(info.width // 2 * 2, info.height // 2 * 2, info.fps, info.live)
             for sink in self._sinks:
-                cleanup.callback(closing.close, sink)
+                cleanup.callback(self._close, sink, closing)
                 sink.open(stream)
-            self._prepare(stream)
-            cleanup.callback(self._outlets.stop)
-            with Stages(self._stages, self._shut) as stages:
-                self._supervise(stages)
-            self._outlets.finish()
+            self._outlets = outlets = Outlets(self._sinks, stream)
+            self._prepare(stream, outlets)
+            cleanup.callback(outlets.stop)
+            with Stages(self._stages, lambda: self._shut(outlets), self._blend.stills) as stages:
+                self._supervise(stages, outlets)
+            outlets.finish()
 
-    def _prepare(self, stream: StreamFormat) -> None:
+    def _close(self, sink: Sink, closing: Closing) -> None:
+        if self._outlets is None or not self._outlets.leave(sink):
+            closing.close(sink)
+
+    def _prepare(self, stream: StreamFormat, outlets: Outlets) -> None:
         policy: Policy = "latest" if stream.live else "lossless"
         self._captured: Slot[Frame] = Slot(policy)
         self._decided: Slot[Verdict] = Slot(policy)
         self._slots = (self._captured, self._decided)
         self._works: tuple[Work, ...] = (Work(),)
-        self._finisher = self._make_finisher(stream.width, stream.height)
         self._live = stream.live
         self._began: float | None = None
-        self._outlets = Outlets(self._sinks, stream)
-        self._pace = Pace(stream.fps)
-        self._newest = monotonic()
-        self._shown: OutputFrame | None = None
+        infer = self._infer_stages(policy)
+        self._blend = Blend(
+            self._decided,
+            self._make_finisher(stream.width, stream.height),
+            outlets,
+            stream,
+            self._works,
+            telemetry=self.telemetry,
+            controls=self.controls,
+            frame_log=self._frame_log,
+            on_still=self._on_still,
+        )
         self._stages = (
             Stage("capture", self._capture, self._captured.close),
-            *self._infer_stages(policy),
-            Stage("blend", self._blend, self._over.set),
+            *infer,
+            Stage("blend", self._blend.step, self._end),
+            *outlets.stages,
         )
+
+    def _end(self) -> None:
+        """The last thing that the blend thread does."""
+        try:
+            self._blend.end()
+        finally:
+            self._over.set()
 
     def _infer_stages(self, policy: Policy) -> list[Stage]:
         if not isinstance(self._infer, Halves):
@@ -174,24 +197,26 @@ class Pipeline:
 
         return Stage(name, step, target.close)
 
-    def _supervise(self, stages: Stages) -> None:
+    def _supervise(self, stages: Stages, outlets: Outlets) -> None:
         deadline = monotonic() + self._limits.seconds if self._live and self._limits.seconds is not None else None
         watchdogs = [Watchdog(work) for work in self._works]
         while not self._over.wait(TICK_SECONDS):
             self._on_tick()
             now = monotonic()
+            outlets.look(now)
             if stages.failed or (deadline is not None and now >= deadline):
                 return
             if max(watchdog.look(now) for watchdog in watchdogs) > HUNG_SECONDS:
                 cure = "start again, with another --backend if it comes again"
                 raise BackendError(f"the networks have not answered for {HUNG_SECONDS:.0f} seconds: {cure}")
 
-    def _shut(self) -> None:
+    def _shut(self, outlets: Outlets) -> None:
         """Wake every stage wherever it waits, and make it end."""
         for stage in self._stages:
             stage.stop()
         for slot in self._slots:
             slot.close(discard=True)
+        outlets.shut()
         self._source.close()
 
     def _capture(self) -> bool:
@@ -223,67 +248,6 @@ class Pipeline:
             return frame
         image = cv2.resize(frame.image, (self._info.width, self._info.height), interpolation=cv2.INTER_AREA)
         return Frame(frame.seq, frame.captured_at, image, frame.media_time)
-
-    def _blend(self) -> bool:
-        if self._shown is None and self._outlets.steady:
-            self._repeat(self._finisher.card(State.STARTING), monotonic())  # readers see the device only after a first frame
-        try:
-            verdict = self._decided.get(self._patience())
-        except SlotClosed:
-            return False
-        if verdict is None:
-            self._keep_alive(monotonic())
-        else:
-            self._send(verdict)
-        return True
-
-    def _patience(self) -> float | None:
-        """Seconds to wait for a new frame before something else is to be shown."""
-        if self._outlets.steady:
-            return self._pace.remaining(monotonic())
-        return LOOK_SECONDS if self._live else None
-
-    def _send(self, verdict: Verdict) -> None:
-        start = perf_counter()
-        still, self.controls.still_wanted = self.controls.still_wanted, False
-        verdict = self._finisher.judged(verdict)
-        output = self._finisher.finish(verdict, bgr_wanted=still)
-        self._outlets.write(output)
-        now = monotonic()
-        self._shown, self._newest = output, now
-        self._pace.sent(now, repeated=False)
-        self.telemetry.sent(verdict, perf_counter() - start, now)
-        if self._frame_log is not None:
-            self._frame_log.write(verdict, now - verdict.frame.captured_at)
-        if still:
-            self._on_still(output)
-
-    def _keep_alive(self, now: float) -> None:
-        """Nothing new came in time: steady sinks get their last frame again. After a while every sink gets a picture that says why."""
-        if now - self._newest > SILENT_SECONDS:
-            cover = self._cover(now)
-            if self._shown is None or self._shown.state is not cover.state:
-                self._outlets.write(cover)
-                self._shown = cover
-                self._pace.sent(now, repeated=True)
-                return
-        if self._outlets.steady:
-            assert self._shown is not None
-            self._repeat(self._shown, now)
-
-    def _cover(self, now: float) -> OutputFrame:
-        """What is shown while there is nothing to show."""
-        hanging = max(self._works, key=lambda work: work.lasting(now))
-        if hanging.lasting(now) > SILENT_SECONDS:
-            self.telemetry.hanging(hanging.since)
-            return self._finisher.stalled(now)
-        return self._finisher.card(State.NO_SIGNAL if self.telemetry.frames_in else State.STARTING, at=now)
-
-    def _repeat(self, output: OutputFrame, now: float) -> None:
-        self._outlets.repeat(output)
-        self._shown = output
-        self.telemetry.repeated += 1
-        self._pace.sent(now, repeated=True)
 
 
 def _is_picture(frame: Frame) -> bool:

@@ -100,7 +100,7 @@ class InferSeveral:
         except Exception as error:
             self._failures.note(frame.captured_at, error)
             state = State.FAILED if self._swapped_once else State.STARTING
-            verdict = Verdict(frame, state, reason=said(error))  # who is in view is not known: nothing is shown
+            verdict = Verdict(frame, state, reason=said(error), failed=True)  # who is in view is not known: nothing is shown
         verdict.times["infer"] = followed.seconds + perf_counter() - start
         return verdict
 
@@ -120,12 +120,14 @@ class InferSeveral:
             self._swapped_once = True
             return Verdict(frame, State.SWAPPED, tuple(patches), reason=reason, times=times, also=tuple(hidden))
         state = State.STARTING if not self._swapped_once else State.LOST if not failure else State.FAILED
-        return self._nobody(frame, state, hidden, reason, times)
+        return self._nobody(frame, state, hidden, reason, times, failed=failure not in ("", NOTHING_LEFT))
 
-    def _nobody(self, frame: Frame, state: State, hidden: list[Box], reason: str, times: dict[str, float]) -> Verdict:
+    def _nobody(
+        self, frame: Frame, state: State, hidden: list[Box], reason: str, times: dict[str, float], *, failed: bool = False
+    ) -> Verdict:
         """Nobody is swapped. With nothing to hide either, all of the frame is."""
         largest, *more = sorted(hidden, key=lambda box: -box.area) if hidden else (None,)
-        return Verdict(frame, state, hide=largest, reason=reason, times=times, also=tuple(more))
+        return Verdict(frame, state, hide=largest, reason=reason, times=times, also=tuple(more), failed=failed)
 
     # -- hiding ----------------------------------------------------------------------------------------------
 

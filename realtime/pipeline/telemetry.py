@@ -47,7 +47,7 @@ class Series:
 
 
 class Telemetry:
-    """Each method is called by one stage only; `report` after the stages ended, or for a rough look in between."""
+    """Each method is called by one thread at a time; `report` after the stages ended, or for a rough look in between."""
 
     def __init__(self) -> None:
         self.frames_in = 0
@@ -60,6 +60,9 @@ class Telemetry:
         self.reasons: Counter[str] = Counter()  # why frames were not swapped -> frames
         self.detections = 0
         self.faces: Counter[int] = Counter()  # how many were swapped in a frame -> frames
+        self.failures: Counter[str] = Counter()  # what a network or swapper raised -> frames
+        self.failing = False
+        """Whether the newest frame failed, or none got ready because the networks hang."""
         self.hangs = 0
         self._hanging: float | None = None
         self.started_at = 0.0
@@ -72,11 +75,14 @@ class Telemetry:
         self.stages["capture"].add(seconds)
 
     def sent(self, verdict: Verdict, blend_seconds: float, now: float) -> None:
-        """Note a frame handed to every sink at `now`, `blend_seconds` after the blend stage took it up."""
+        """Note a frame that the leading sink had at `now`, `blend_seconds` after the blend stage took it up."""
         self.frames_out += 1
         self.states[verdict.state] += 1
         if verdict.state is not State.SWAPPED and (verdict.reason in self.reasons or len(self.reasons) < MOST_REASONS):
             self.reasons[verdict.reason] += 1
+        self.failing = verdict.failed
+        if verdict.failed and (verdict.reason in self.failures or len(self.failures) < MOST_REASONS):
+            self.failures[verdict.reason] += 1
         self.detections += "detect" in verdict.times
         self.faces[len(verdict.patches)] += 1
         self.age.add(now - verdict.frame.captured_at)
@@ -95,6 +101,7 @@ class Telemetry:
         if since is not None and since != self._hanging:
             self.hangs += 1
             self._hanging = since
+        self.failing = True
 
     def report(
         self, dropped: int, seconds: float, roles: Mapping[str, Mapping[str, str]], passed: Collection[State] = ()
@@ -118,6 +125,8 @@ class Telemetry:
             "lost_frames": self.states[State.LOST] + self.states[State.FAILED],
             "hidden_frames": sum(count for state, count in self.states.items() if state is not State.SWAPPED and state not in passed),
             "hangs": self.hangs,
+            "failures": dict(self.failures),
+            "failing": self.failing,
             "states": dict(self.states),
             "reasons": dict(self.reasons),
             "first_swap_seconds": _rounded(self.first_swap_at - self.started_at if self.first_swap_at else None),

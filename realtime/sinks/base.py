@@ -23,6 +23,11 @@ class Sink(Protocol):
     def reads_image(self) -> bool:
         """True when the sink shows or keeps `OutputFrame.image`, which then is marked too; False when it only takes `i420`."""
 
+    @property
+    def waits(self) -> bool:
+        """True when `write` may have to wait for a device or a disk; False when it only counts or copies. Beside other sinks, one that
+        waits is written to from a thread of its own."""
+
     def open(self, stream: StreamFormat) -> None:
         """Raises SinkError, or UsageError, with the cure in the sentence."""
 

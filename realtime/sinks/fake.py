@@ -34,8 +34,10 @@ class ScriptedSink(Closing):
         patience: float = 10.0,
         on_write: Callable[[OutputFrame], None] | None = None,
         steady: bool = False,
+        waits: bool = True,
     ) -> None:
         self.steady = steady
+        self.waits = waits
         self.count = 0
         self.seqs: list[int] = []
         self.opened = 0

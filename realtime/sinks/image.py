@@ -23,7 +23,7 @@ class ImageSink(Closing):
     Holds one copy of a frame. The format follows the suffix, one of IMAGE_SUFFIXES.
     """
 
-    steady = False
+    steady = waits = False
     reads_image = True
 
     def __init__(self, path: Path, seal: Seal | None = None) -> None:

@@ -17,6 +17,7 @@ class MemorySink(Closing):
 
     name = "memory"
     reads_image = True
+    waits = False
 
     def __init__(self, limit: int | None = None, *, steady: bool = False) -> None:
         self.steady = steady

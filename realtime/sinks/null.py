@@ -12,7 +12,7 @@ class NullSink(Closing):
     """Takes every frame, keeps none. `count` is the number of frames written, `states` how many of each state."""
 
     name = "null"
-    steady = False
+    steady = waits = False
     reads_image = False
 
     def __init__(self) -> None:

@@ -41,6 +41,7 @@ class VideoSink(Closing):
     """
 
     steady = False
+    waits = True
     reads_image = False
 
     def __init__(self, path: Path, audio_from: str | None = None, seal: Seal | None = None) -> None:

@@ -34,7 +34,7 @@ class VirtualCamSink(Closing):
     first frame on. `device` is a path or number (Linux), a part of the label, or the name of a pyvirtualcam backend; None: the first one.
     """
 
-    steady = True
+    steady = waits = True
 
     def __init__(self, device: str | None = None) -> None:
         self._wanted = device

@@ -82,7 +82,7 @@ class WindowSink(Closing):
     """
 
     name = "window"
-    steady = False
+    steady = waits = False
     reads_image = True
 
     def __init__(self, title: str = TITLE) -> None:

@@ -47,6 +47,7 @@ def test_a_raising_swapper_counts_as_lost_and_recovers():
     first, failed, again = (infer(frame(n)) for n in range(3))
     assert [v.state for v in (first, failed, again)] == [State.SWAPPED, State.FAILED, State.SWAPPED]
     assert "the network gave up" in failed.reason
+    assert [v.failed for v in (first, failed, again)] == [False, True, False]
     assert failed.hide is not None and failed.hide.area > FACE.area
 
 

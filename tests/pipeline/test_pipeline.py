@@ -194,7 +194,8 @@ def test_a_blocking_sink_is_left_behind_and_named(caplog):
     sink = ScriptedSink(block_at=1, patience=3.0)
     sink.close = lambda: None  # not even closing it helps
     start = time.monotonic()
-    assert run(build(script(1000, interval=0.005), [sink], limits=Limits(seconds=0.2))) is None
+    error = run(build(script(1000, interval=0.005), [sink], limits=Limits(seconds=0.2)))
+    assert isinstance(error, SinkError) and "scripted took no more frames" in str(error)
     assert time.monotonic() - start < 2.5
     assert "the blend thread did not end" in caplog.text
     wait_for(lambda: our_threads() == set())

@@ -139,7 +139,7 @@ def test_a_network_of_no_use_ends_the_run_with_its_sentence_at_once():
 def test_a_face_of_which_masks_leave_nothing_is_hidden_alone_and_told():
     infer, _, _ = build(Seen((ONE, TWO)), swapper=_Masked())
     both = infer(frame(0))
-    assert both.state is State.STARTING and both.reason == NOTHING_LEFT and both.hide is not None and both.also
+    assert both.state is State.STARTING and both.reason == NOTHING_LEFT and both.hide is not None and both.also and not both.failed
     assert not shows_raw_face(shown(both))
 
 
@@ -164,7 +164,7 @@ def test_a_tracker_that_raises_hides_all_of_the_frame():
     infer, _, _ = build(Seen((ONE, TWO)), RuntimeError("boom"))
     infer(frame(0))
     verdict = infer(frame(1))
-    assert verdict.state is State.FAILED and verdict.hide is None and "boom" in verdict.reason
+    assert verdict.state is State.FAILED and verdict.hide is None and "boom" in verdict.reason and verdict.failed
     assert not shows_raw_face(shown(verdict))
 
 

@@ -49,6 +49,19 @@ def test_report_counts_and_times():
     json.dumps(report)
 
 
+def test_failures_are_counted_by_what_was_raised_and_forgotten_when_they_end():
+    telemetry = Telemetry()
+    for n, failed in enumerate([True, True, False]):
+        one = Verdict(Frame(n, 1.0, PICTURE), State.STARTING, reason="lost the device", failed=failed)
+        telemetry.sent(one, 0.003, 1.1)
+        assert telemetry.failing is failed
+    assert telemetry.report(0, 1.0, {})["failures"] == {"lost the device": 2}
+    telemetry.hanging(5.0)
+    assert telemetry.report(0, 1.0, {})["failing"] is True
+    telemetry.sent(verdict(4, State.SWAPPED, 1.0), 0.003, 1.1)
+    assert telemetry.report(0, 1.0, {})["failing"] is False
+
+
 def test_report_of_nothing_is_still_a_report():
     report = Telemetry().report(0, 0.0, {})
     assert report["frames_out"] == 0

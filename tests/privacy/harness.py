@@ -37,6 +37,7 @@ class Watch(Closing):
 
     name = "watch"
     reads_image = True
+    waits = True
 
     def __init__(self, *, steady: bool = False, on_write: Callable[[OutputFrame], None] = lambda frame: None) -> None:
         self.steady = steady

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from realtime.errors import BackendError, SinkError
+from realtime.pipeline import blend as blend_module
 from realtime.pipeline import pipeline as pipeline_module
 from realtime.pipeline.controls import Controls
 from realtime.pipeline.finish import Finisher
@@ -28,8 +29,8 @@ SILENT = 0.1
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
-    monkeypatch.setattr(pipeline_module, "SILENT_SECONDS", SILENT)
-    monkeypatch.setattr(pipeline_module, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(blend_module, "SILENT_SECONDS", SILENT)
+    monkeypatch.setattr(blend_module, "LOOK_SECONDS", 0.02)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -119,7 +120,7 @@ def test_inference_hangs_for_good(monkeypatch):
 
 
 def test_a_slow_network_is_no_hang(monkeypatch):
-    monkeypatch.setattr(pipeline_module, "SILENT_SECONDS", 20 * SILENT)
+    monkeypatch.setattr(blend_module, "SILENT_SECONDS", 20 * SILENT)
     sink = Watch()
     line = build(frames(60), [sink], swapper=PaintingSwapper(lambda: time.sleep(SILENT) or True))
     assert run(line) is None
