@@ -62,7 +62,7 @@ def draw_grid(
     Back faces and slivers (nostrils, closed lips) are replaced by their neighbours; opacity falls to zero at the silhouette and where
     the texture jumps (nose over cheek), so that the frame's own contour shows there.
     """
-    planes = np.empty((len(triangles) + 1, 3 * CHANNELS), np.float32)
+    planes = np.zeros((len(triangles) + 1, 3 * CHANNELS), np.float32)
     usable = np.zeros(len(triangles) + 1, np.bool_)
     local = np.empty((len(points), 3), np.float32)
     for v in range(len(points)):
@@ -168,53 +168,43 @@ def _drop(ids: Array, usable: Array) -> None:
 
 @kernel
 def _fill(ids: Array, rings: int) -> None:
-    """Give empty nodes a neighbour's triangle, whose planes then reach beyond its edges; `rings` times."""
-    rows, columns = ids.shape
-    empty, found = np.empty((ids.size, 2), np.int32), np.empty(ids.size, np.int32)
-    count = 0
-    for y in range(rows):
-        for x in range(columns):
-            if ids[y, x] == 0:
-                empty[count, 0], empty[count, 1] = y, x
-                count += 1
+    """Give empty nodes the highest label around them, whose plane then reaches beyond its triangle; `rings` times."""
+    widest = np.empty_like(ids)
+    last = ids.shape[0] - 1
     for _ in range(rings):
-        for n in range(count):
-            found[n] = _highest(ids, empty[n, 0], empty[n, 1])
-        left = 0
-        for n in range(count):
-            y, x = empty[n, 0], empty[n, 1]
-            ids[y, x] = found[n]
-            if found[n] == 0:
-                empty[left, 0], empty[left, 1] = y, x
-                left += 1
-        count = left
+        for y in range(last + 1):
+            _widen(ids[y], widest[y])
+        for y in range(last + 1):
+            _take_highest(ids[y], widest[max(y - 1, 0)], widest[y], widest[min(y + 1, last)])
 
 
 @kernel
-def _highest(ids: Array, y: int, x: int) -> Any:
-    """The largest label around a node."""
-    rows, columns = ids.shape
-    best = np.int32(0)
-    for i in range(max(y - 1, 0), min(y + 2, rows)):
-        for j in range(max(x - 1, 0), min(x + 2, columns)):
-            best = max(best, ids[i, j])
-    return best
+def _widen(row: Array, out: Array) -> None:
+    """The highest label of each node and its two neighbours. Loops without a branch, so that LLVM makes vector code of them."""
+    last = len(row) - 1
+    out[0], out[last] = max(row[0], row[min(1, last)]), max(row[max(last - 1, 0)], row[last])
+    for x in range(1, last):
+        out[x] = max(row[x - 1], row[x], row[x + 1])
+
+
+@kernel
+def _take_highest(row: Array, above: Array, here: Array, below: Array) -> None:
+    for x in range(len(row)):
+        highest = max(above[x], here[x], below[x])
+        row[x] = highest if row[x] == 0 else row[x]
 
 
 @kernel
 def _evaluate(grid: Grid, planes: Array) -> None:
+    """Every attribute at every node, from the plane of the triangle seen there; the plane of nothing is zero."""
     rows, columns = grid.ids.shape
     for y in range(rows):
+        down = np.float32(y)
         for x in range(columns):
-            label = grid.ids[y, x]
-            across, down = np.float32(x), np.float32(y)
-            if label == 0:
-                for c in range(CHANNELS):
-                    grid.nodes[y, x, c] = np.float32(0.0)
-                continue
+            across, plane, node = np.float32(x), planes[grid.ids[y, x]], grid.nodes[y, x]
             for c in range(CHANNELS):
-                grid.nodes[y, x, c] = planes[label, c] * across + planes[label, CHANNELS + c] * down + planes[label, 2 * CHANNELS + c]
-            grid.nodes[y, x, CHANNELS - 1] *= grid.cover[y, x]
+                node[c] = plane[c] * across + plane[CHANNELS + c] * down + plane[2 * CHANNELS + c]
+            node[CHANNELS - 1] *= grid.cover[y, x]
 
 
 @kernel
