@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from realtime.errors import UsageError
+from realtime.errors import UsageError, reason
 from realtime.faces import MAIN, parse_faces, parse_map, resolve, rule
 from realtime.models.choose import model_choice
 from realtime.models.finishes.choice import COLOURS, MASKS, REGIONS, names, parse_enhancer, parse_enlarger, parse_padding
@@ -191,7 +191,9 @@ def read_config(path: Path) -> dict[str, object]:
     except FileNotFoundError:
         raise UsageError(f"the configuration file {path} does not exist: check the name given to --config") from None
     except OSError as error:
-        raise UsageError(f"cannot read the configuration file {path}: {error.strerror or error}") from None
+        raise UsageError(
+            f"cannot read the configuration file {path}: {reason(error)}; make it readable, or name another with --config"
+        ) from None
     except UnicodeDecodeError:
         raise UsageError(f"the configuration file {path} is not text in UTF-8: save it as UTF-8, or name another file") from None
     except (ValueError, RecursionError) as error:  # also of numbers too long for Python, and of brackets in brackets without end

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from realtime.errors import UsageError
+from realtime.values import existing_file, near_miss
 
 MAIN: Final = "main"
 REFERENCE: Final = "reference"
@@ -37,16 +37,15 @@ def rule(text: str) -> Rule:
     name, _, value = text.strip().partition(":")
     name = name.strip().lower()
     if name not in RULES or bool(value.strip()) != (name in (INDEX, REFERENCE)):
-        close = difflib.get_close_matches(name, RULES, n=1, cutoff=0.6)
-        if close and close[0] != name:
-            raise UsageError(f"there is no rule '{name}' for faces; did you mean '{close[0]}'?")
+        if name not in RULES and (hint := near_miss(name, RULES)):
+            raise UsageError(f"there is no rule '{name}' for faces{hint}")
         raise ValueError
     if name == INDEX:
         number = int(value)
         if not 1 <= number <= _LAST:
             raise ValueError
         return Rule(name, number=number)
-    return Rule(name, photo=photo(value, "reference photo")) if name == REFERENCE else Rule(name)
+    return Rule(name, photo=existing_file(value.strip(), "reference photo")) if name == REFERENCE else Rule(name)
 
 
 def parse_faces(value: Any) -> str:
@@ -55,16 +54,6 @@ def parse_faces(value: Any) -> str:
         raise ValueError
     rule(value)
     return value.strip()
-
-
-def photo(value: Any, what: str) -> Path:
-    """A file that is there. Raises UsageError that says what it was to be."""
-    path = Path(str(value).strip()).expanduser()
-    if path.is_dir():
-        raise UsageError(f"the {what} {value} is a folder: name a photo in it")
-    if not path.is_file():
-        raise UsageError(f"the {what} {value} does not exist: check the name (the current folder is {Path.cwd()})")
-    return path
 
 
 def parse_map(value: Any) -> tuple[tuple[str, Path], ...]:
@@ -77,7 +66,7 @@ def parse_map(value: Any) -> tuple[tuple[str, Path], ...]:
         pairs = list(value)
     if not all(str(source).strip() and str(reference).strip() for source, reference in pairs):
         raise ValueError
-    return tuple((str(source).strip(), photo(reference, "reference photo")) for source, reference in pairs)
+    return tuple((str(source).strip(), existing_file(str(reference).strip(), "reference photo")) for source, reference in pairs)
 
 
 def resolve(pairs: Sequence[tuple[str, Path]], sources: Sequence[Group]) -> tuple[tuple[Group, ...], tuple[tuple[int, Path], ...]]:
@@ -89,7 +78,7 @@ def resolve(pairs: Sequence[tuple[str, Path]], sources: Sequence[Group]) -> tupl
     for source, reference in pairs:
         number = _number(source, people, len(sources))
         if number == len(people):
-            people.append((photo(source, "source photo"),))
+            people.append((existing_file(source, "source photo"),))
         numbered.append((number, reference))
     return tuple(people), tuple(numbered)
 

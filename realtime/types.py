@@ -75,9 +75,13 @@ class Detection:
 
     box: Box
     points: Floats
-    """(5, 2) float32: the eye, eye, nose tip, mouth corner, mouth corner, each pair from the image's left to its right."""
+    """(5, 2) float32: two eyes, nose tip, two corners of the mouth; of each pair the one on the image's left first."""
     score: float
     """0..1."""
+
+
+MESH_POINTS = 468
+"""Of the dense mesh: MediaPipe's face mesh without the irises."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,13 +32,20 @@ def parse_texts(value: Any) -> tuple[str, ...]:
 
 
 def parse_photo(value: Any) -> Path:
+    return existing_file(value, "source photo")
+
+
+def existing_file(value: Any, what: str) -> Path:
+    """A file that is there and may be read; `what` it is to be is said in errors. Raises ValueError for what is no text."""
     if not isinstance(value, str) or not value:
         raise ValueError
     path = Path(value).expanduser()
     if path.is_dir():
-        raise UsageError(f"the source {value} is a folder: name the photos in it")
+        raise UsageError(f"the {what} {value} is a folder: name a file in it")
     if not path.is_file():
-        raise UsageError(f"the source photo {value} does not exist: check the name (the current folder is {Path.cwd()})")
+        raise UsageError(f"the {what} {value} does not exist: check the name (the current folder is {Path.cwd()})")
+    if not os.access(path, os.R_OK):
+        raise UsageError(f"the {what} {value} may not be read: make it readable")
     return path
 
 

@@ -16,6 +16,7 @@ from realtime.builder.run import Plan
 from realtime.builder.table import Row, State
 from realtime.commands.firstrun import judge_waiting
 from realtime.errors import BackendError
+from realtime.models.records import sha256_of
 from realtime.settings import Settings
 from tests.test_networks import _built
 
@@ -38,7 +39,7 @@ def plans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Plan]:
     monkeypatch.setattr("realtime.builder.run.build", lambda plan, folder, scenes: made.append(plan) or [])
     monkeypatch.setattr(select, "describe", lambda names: [BackendStatus(name, name == "tensorrt", "11.4", "") for name in names])
     mesh = models / "mesh.onnx"
-    _wait(engines, "mesh", mesh, manifest.sha256_of(mesh))
+    _wait(engines, "mesh", mesh, sha256_of(mesh))
     _wait(engines, "follow", mesh, manifest.fingerprint([mesh], "follow"))
     _built(engines, "sface", models / "sface.onnx")
     return made

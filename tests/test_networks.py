@@ -17,6 +17,7 @@ from realtime.backends.gpus import Gpu
 from realtime.backends.select import Place
 from realtime.builder import manifest
 from realtime.errors import BackendError, UsageError
+from realtime.models.records import sha256_of
 from realtime.networks import Networks, places
 from tests.backends.gpu import FakeDriver, FakeTensorRt, Result
 from tests.backends.graphs import affine
@@ -56,9 +57,9 @@ def _built(folder: Path, name: str, onnx: Path, **changes: Any) -> manifest.Entr
         precision="fp16",
         arithmetic="f16",
         file=path.name,
-        sha256=manifest.sha256_of(path),
+        sha256=sha256_of(path),
         bytes=6,
-        onnx_sha256=manifest.sha256_of(onnx),
+        onnx_sha256=sha256_of(onnx),
         library="tensorrt",
         version="11.4",
         device={"compute_capabilities": [89], "driver": 12040},

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-
-# Imports inside the tasks: a child needs what its task needs, and pictures bring along a compiler.
-import errno
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -18,14 +15,16 @@ import numpy as np
 
 from realtime.backends.base import Session, TensorSpec
 from realtime.backends.select import open_engine, open_session
-from realtime.builder import gate, manifest
+from realtime.builder import gate
 from realtime.builder.contract import Contract
 from realtime.builder.gate import Limit
 from realtime.builder.role import Results, Tools
 from realtime.builder.targets.base import target
-from realtime.errors import RealtimeError
+from realtime.errors import RealtimeError, is_full
+from realtime.models.records import sha256_of
 from realtime.types import Array
 
+# Each task imports what it needs by itself: pictures, for one, bring a compiler along.
 Value = dict[str, Any]
 
 
@@ -92,7 +91,7 @@ def build(
     built = target(target_name).build(source, precision, path, sm, GRAPHS.get(graph, {}), Path(cache))
     if graph:
         source.unlink()
-    return {**dataclasses.asdict(built), **ports, "sha256": manifest.sha256_of(path), "bytes": path.stat().st_size}
+    return {**dataclasses.asdict(built), **ports, "sha256": sha256_of(path), "bytes": path.stat().st_size}
 
 
 def judge(
@@ -146,7 +145,7 @@ def main(request: Path, result: Path) -> int:
 def _sentence(error: Exception) -> str:
     if isinstance(error, RealtimeError):
         return str(error)
-    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+    if is_full(error):
         return "The disk is full: free some space and run the builder again."
     if isinstance(error, MemoryError):
         return "There is not enough memory: close other programs and run the builder again."

@@ -13,12 +13,11 @@ from realtime.builder import faces
 from realtime.builder.role import Results, Tools
 from realtime.builder.scenes import Scene
 from realtime.models.recognisers.sface import SFace
-from realtime.types import Array, Floats, Image, Region
+from realtime.types import MESH_POINTS, Array, Floats, Image, Region
 from realtime.vision import geometry
 
 FRAME = (720, 1280)
 """Height and width of the frames that graphs are judged on."""
-_POINTS = 468
 
 
 def staged(scene: Scene) -> tuple[Image, Region]:
@@ -81,7 +80,7 @@ def point_error(reference: Floats, got: Floats, right: int, left: int) -> float:
 
 def compare_swaps(reference: Results, got: Results) -> dict[str, float]:
     """The figures of the mesh and those of the patch."""
-    count = (_POINTS + 1) * 3
+    count = (MESH_POINTS + 1) * 3
     meshes = [[row[:count].reshape(-1, 3) for row in rows] for rows in (reference, got)]
     patches = [[row[count:] for row in rows] for rows in (reference, got)]
     return {**compare_meshes(*meshes), **faces.compare(*patches)}

@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,12 +18,11 @@ from realtime import graphs
 from realtime.backends.gpus import Gpu
 from realtime.errors import BackendError
 from realtime.machine import processor
+from realtime.models.records import replace, sha256_of
 
 FORMAT = 1
 GPU_TARGETS = ("tensorrt", "tensorrt-rtx")
 """Targets whose engines are for a GPU, in the order of preference: those leave the processor to the rest of the program."""
-PARTIAL = ".partial-"
-"""Begins the names of what is being made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +114,7 @@ def write(folder: Path, model: str, entries: Iterable[Entry]) -> None:
     """Replace the manifest at once, then remove engine files of the model that it no longer names."""
     rows = list(entries)
     content = {"format": FORMAT, "model": model, "engines": [dataclasses.asdict(entry) for entry in rows]}
-    temporary = folder / f"{PARTIAL}{os.getpid()}-{model}.json"
-    try:
-        with temporary.open("w", encoding="utf-8") as file:
-            json.dump(content, file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path_of(folder, model))
-    finally:
-        temporary.unlink(missing_ok=True)
+    replace(path_of(folder, model), json.dumps(content, indent=1).encode())
     named = {entry.file for entry in rows}
     ours = re.compile(rf"{re.escape(model)}\.[\w-]+\.(fp32|fp16|int8)\.[0-9a-f]{{8}}\.\w+")
     for old in folder.iterdir():
@@ -223,11 +213,6 @@ def _device(entry: Entry) -> Mapping[str, Any]:
 
 def _preference(entry: Entry) -> tuple[int, float]:
     return (GPU_TARGETS.index(entry.target), 0.0) if entry.target in GPU_TARGETS else (len(GPU_TARGETS), entry.ms)
-
-
-def sha256_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def fingerprint(paths: Sequence[Path], graph: str = "") -> str:

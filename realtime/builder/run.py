@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +10,6 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from realtime.builder import manifest
 from realtime.builder.candidate import row_of
 from realtime.builder.jobs import Job, Outcome, run_jobs, value_of
 from realtime.builder.model import build_model
@@ -20,8 +18,9 @@ from realtime.builder.roles import ROLES
 from realtime.builder.table import Row, State, failed
 from realtime.builder.targets.base import TARGETS, target
 from realtime.builder.workshop import Available, Progress, Workshop
-from realtime.errors import BackendError
+from realtime.errors import BackendError, is_full
 from realtime.models.lock import locked
+from realtime.models.records import PARTIAL
 
 AUTO = "auto"
 _PROBE = 120.0
@@ -129,7 +128,7 @@ def _one(shop: Workshop, network: Network, wanted: Sequence[str], write_scenes: 
 @contextmanager
 def _alone(folder: Path, progress: Progress) -> Iterator[Path]:
     """A folder to work in, which vanishes; no other builder uses `folder` meanwhile."""
-    work = folder / f"{manifest.PARTIAL}{os.getpid()}"
+    work = folder / f"{PARTIAL}{os.getpid()}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder / ".lock", _WAIT, lambda: progress("waiting for another builder to end", 0, 0)):
@@ -142,12 +141,12 @@ def _alone(folder: Path, progress: Progress) -> Iterator[Path]:
     except TimeoutError as error:
         raise BackendError(f"Another builder has been working in {folder} for an hour: end it.") from error
     except OSError as error:
-        if error.errno == errno.ENOSPC:
+        if is_full(error):
             raise BackendError(f"The disk is full: free some space in {folder} and run the builder again.") from error
         raise BackendError(f"{folder} cannot be written ({error.strerror or error}): name another folder with --engines.") from error
 
 
 def _clear(folder: Path) -> None:
     """What builders that died left behind: whoever holds the lock is the only one that lives."""
-    for leftover in folder.glob(f"{manifest.PARTIAL}*"):
+    for leftover in folder.glob(f"{PARTIAL}*"):
         shutil.rmtree(leftover, ignore_errors=True) if leftover.is_dir() else leftover.unlink(missing_ok=True)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from realtime.commands.output import Parser, console, print_json, program
-from realtime.errors import UsageError
-from realtime.values import parse_folder
+from realtime.config import option, parse_value
 
 if TYPE_CHECKING:
     from realtime.commands.checks import Finding
@@ -30,20 +28,14 @@ def main(argv: Sequence[str]) -> int:
     values = made.parse(argv)
     from realtime.commands.checks import examine, healthy
 
-    findings = examine(_folder(values.engines) if values.engines is not None else None)
+    engines: Any = parse_value(option("engines"), values.engines, "--engines") if values.engines is not None else None
+    findings = examine(engines)
     can_run = healthy(findings)
     if values.json:
         print_json({"can_run": can_run, "findings": [dataclasses.asdict(finding) for finding in findings]})
     else:
         show(findings, can_run)
     return 0 if can_run else 1
-
-
-def _folder(text: str) -> Path:
-    try:
-        return parse_folder(text)
-    except ValueError:
-        raise UsageError(f"--engines: {text!r} is not a folder") from None
 
 
 def show(findings: Sequence[Finding], can_run: bool) -> None:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from realtime.commands.output import Parser, console, megabytes, milliseconds, notify, program
 from realtime.commands.progress import FetchBar
-from realtime.config import SWAP_CONTRACTS
-from realtime.errors import UsageError
-from realtime.values import parse_target
+from realtime.config import SWAP_CONTRACTS, option, parse_value
+from realtime.errors import UsageError, reason
+from realtime.values import existing_file
 
 if TYPE_CHECKING:
     from realtime.builder.recipes import Recipes
@@ -42,7 +42,7 @@ def main(argv: Sequence[str]) -> int:
     from realtime.storage import engines_folder, model_store
 
     _check(values)
-    folder = Path(values.engines) if values.engines else engines_folder()
+    folder = Path(values.engines).expanduser() if values.engines else engines_folder()
     book = recipes.read(engines_folder() / "recipes.toml")
     names = values.models or book.models
     needed = recipes.models_of(names, book)
@@ -66,16 +66,10 @@ def main(argv: Sequence[str]) -> int:
 def _check(values: argparse.Namespace) -> None:
     """Raises UsageError for what would only fail at the end of a build: files that are not there, and a table that cannot be written."""
     if values.json is not None:
-        try:
-            parse_target(values.json)
-        except ValueError:
-            raise UsageError(f"--json: {values.json!r} is no file name") from None
-        except UsageError as error:
-            raise UsageError(f"--json: {error}") from None
+        parse_value(option("report"), values.json, "--json")  # a file to be written at the end, as that one
     files = [name.removeprefix("follow_swap:") for name in values.models or () if name.endswith(".onnx")]
     for name in files:
-        if not Path(name).is_file():
-            raise UsageError(f"the model {name} does not exist: check the name (the current folder is {Path.cwd()})")
+        existing_file(name, "model")
 
 
 def parser() -> Parser:
@@ -115,7 +109,7 @@ def scenes_from(store: ModelStore, calibration: str | None) -> WriteScenes:
         store.ensure(("yunet_320", "mesh"))
         with ExitStack() as opened:
             detector, mesh = (opened.enter_context(open_session(store.path(name), "onnxruntime")) for name in ("yunet_320", "mesh"))
-            source = Path(calibration) if calibration else None
+            source = Path(calibration).expanduser() if calibration else None
             found = scenes.gather(source, assets.FOLDER, YuNet(detector, thorough=True), MeshLandmarker(mesh))
         scenes.save(found, path)
 
@@ -177,7 +171,7 @@ def _write_json(path: Path, rows: Sequence[Row]) -> None:
     try:
         path.write_text(json.dumps({"engines": [_as_json(row) for row in rows]}, indent=2) + "\n", encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}; choose a folder you may write to") from error
+        raise UsageError(f"cannot write {path}: {reason(error)}; choose a folder you may write to") from error
 
 
 def _as_json(row: Row) -> dict[str, Any]:

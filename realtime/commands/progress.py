@@ -11,6 +11,12 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 
+def _ready() -> str:
+    from realtime.models.store import MODELS_READY  # here: whoever calls has loaded the store, help is to be instant
+
+    return MODELS_READY
+
+
 class FetchBar:
     """A context manager to be called with a text, the bytes that have come and those in all. Shows nothing until then."""
 
@@ -25,7 +31,7 @@ class FetchBar:
             self._line(text)
             return
         shown.update(self._task, description=text, completed=done, total=total or None)
-        if total and done >= total and text == "models ready":
+        if text == _ready():
             self._close()
 
     def __enter__(self) -> Self:

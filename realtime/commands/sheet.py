@@ -151,7 +151,7 @@ def _percentiles(draw: ImageDraw.ImageDraw, ages: np.ndarray[Any, Any], area: tu
 
 
 def _nice(value: float) -> float:
-    """The next of 1, 2, 2.5, 5 times a power of ten, times at most 5: ends an axis on a round number."""
+    """The next round number, times a power of ten, for an axis to end on: five steps of it are legible numbers too."""
     power = 10.0 ** np.floor(np.log10(max(value, 1e-3)))
     return float(next(power * each for each in (1, 1.5, 2, 2.5, 3, 4, 5, 7.5, 10) if power * each >= value))
 

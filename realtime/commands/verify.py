@@ -88,9 +88,9 @@ def _camera(text: str) -> Transformed:
 
     try:
         return select.open_input(text)
+    except cameras.SeveralFitError:
+        raise
     except UsageError as error:
-        if "several" in str(error):
-            raise
         here = cameras.listing_of_all(cameras.list_cameras())
         raise UsageError(f"no camera is called '{text}'; {here}: give a camera's number or name, or a file without --camera") from error
 

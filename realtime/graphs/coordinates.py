@@ -13,7 +13,6 @@ from realtime.graphs.builder import Graph, Value
 from realtime.types import Floats
 from realtime.vision import geometry
 
-POINTS = 468
 _EDGE = 0.5
 """The mesh network measures from the crop's edge, and we count pixel centres."""
 _TINY = 1e-12

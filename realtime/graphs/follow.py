@@ -14,9 +14,8 @@ from realtime.graphs.builder import Graph, Value
 from realtime.graphs.colour import Mask
 from realtime.graphs.networks import Port
 from realtime.graphs.sampling import Pixels
-from realtime.types import Floats
+from realtime.types import MESH_POINTS, Floats
 
-_POINTS = coordinates.POINTS
 _TO_UNIT = 1 / 255
 _SMOOTH_UP_TO = 256
 """Crop sizes for which coarse sampling is averaged: a crop of 512 becomes coarse only with a face higher than a 4K frame."""
@@ -82,9 +81,9 @@ def _followed(graph: Graph, source: Pixels, network: Any) -> Value:
     matrix = coordinates.from_crop(graph, region, size)
     crop, _ = sampling.crop(graph, source, matrix, size, smooth=True)
     found = networks.splice(graph, network, "mesh/", {image.name: sampling.planes(crop, rgb=True, scale=_TO_UNIT)})
-    mesh = found[mesh_name].reshape(_POINTS, 3)
+    mesh = found[mesh_name].reshape(MESH_POINTS, 3)
     landmarks = coordinates.mesh_in_frame(graph, mesh, matrix)
-    graph.output("landmarks", landmarks, np.float32, (_POINTS, 3))
+    graph.output("landmarks", landmarks, np.float32, (MESH_POINTS, 3))
     graph.output("presence", coordinates.presence(graph, found[logit_name], mesh), np.float32, (1,))
     graph.output("next_region", coordinates.next_region(graph, landmarks), np.float32, (4,))
     return landmarks
@@ -121,11 +120,13 @@ def _pixels(output: Value, swap: Swap, size: int) -> Value:
 def mesh_ports(network: Any) -> tuple[Port, str, str]:
     """The input of a mesh network and the names of its mesh and its logit, which are told apart by size."""
     ports, results = networks.inputs(network), networks.outputs(network)
-    meshes = [port.name for port in results if port.size == _POINTS * 3]
+    meshes = [port.name for port in results if port.size == MESH_POINTS * 3]
     logits = [port.name for port in results if port.size == 1]
     if len(ports) != 1 or not ports[0].is_square_image or len(meshes) != 1 or len(logits) != 1:
         shapes = [port.shape for port in ports], [port.shape for port in results]
-        raise ModelError(f"A face mesh network takes one (1, 3, n, n) and gives {_POINTS} x 3 numbers and one more: this one has {shapes}.")
+        raise ModelError(
+            f"A face mesh network takes one (1, 3, n, n) and gives {MESH_POINTS} x 3 numbers and one more: this one has {shapes}."
+        )
     return ports[0], meshes[0], logits[0]
 
 

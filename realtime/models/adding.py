@@ -8,11 +8,8 @@ from pathlib import Path
 
 from realtime.errors import ModelError, UsageError
 from realtime.models.records import PARTIAL, sha256_of
-from realtime.models.row import Model
+from realtime.models.row import LARGEST, Model
 from realtime.values import near_miss
-
-_LARGEST = 2_000_000_000
-"""Bytes: protobuf, and so ONNX, ends there."""
 
 
 def recognise(file: Path, catalogue: Mapping[str, Model], name: str = "") -> tuple[Model, str]:
@@ -35,7 +32,7 @@ def _digest(file: Path) -> str:
     try:
         if not file.is_file():
             raise UsageError(f"{file} is no file: name the model's file.")
-        if not 0 < file.stat().st_size <= _LARGEST:
+        if not 0 < file.stat().st_size <= LARGEST:
             raise UsageError(f"{file} has {file.stat().st_size} bytes, as no model has: name another file.")
         return sha256_of(file)
     except OSError as error:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
-import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from realtime.errors import UsageError
+from realtime.values import existing_file, near_miss
 
 
 def model_choice(role: str, *words: str) -> Callable[[Any], str]:
@@ -35,12 +33,7 @@ def _names(role: str) -> list[str]:
 
 
 def _check_file(value: str, role: str, names: tuple[str, ...]) -> None:
-    path = Path(value).expanduser()
-    if path.suffix.lower() != ".onnx":
-        close = difflib.get_close_matches(value.lower(), names, n=1, cutoff=0.6)
-        hint = f"did you mean '{close[0]}'?" if close else f"name an .onnx file, or one of {', '.join(names)}"
-        raise UsageError(f"there is no {role} '{value}'; {hint}")
-    if not path.is_file():
-        raise UsageError(f"the {role} {value} does not exist: check the name (the current folder is {Path.cwd()})")
-    if not os.access(path, os.R_OK):
-        raise UsageError(f"the {role} {value} may not be read: make it readable")
+    if not value.lower().endswith(".onnx"):
+        hint = near_miss(value, names) or f"; name an .onnx file, or one of {', '.join(names)}"
+        raise UsageError(f"there is no {role} '{value}'{hint}")
+    existing_file(value, role)

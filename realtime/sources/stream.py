@@ -19,6 +19,7 @@ from realtime.errors import SourceError
 from realtime.sources.base import EndOfStream, SourceInfo
 from realtime.sources.fit import letterbox
 from realtime.sources.sync import Drain, Managed, Newest, Stop
+from realtime.sources.told import Told
 from realtime.sources.urls import redacted
 from realtime.sources.video import CAREFUL, Painter, clockwise, nominal_fps, pixel_aspect, unplayable
 from realtime.types import Frame, Image
@@ -52,7 +53,7 @@ class StreamSource(Managed):
         self._painter = Painter()
         self._seq = 0
         self._delay = _BACK_OFF[0]
-        self._said: set[str] = set()
+        self._say = Told(log)
 
     def open(self) -> SourceInfo:
         """Raises SourceError when the stream cannot be reached or shows no picture within the time limit."""
@@ -144,11 +145,6 @@ class StreamSource(Managed):
             return image
         self._say(f"stream '{self._name}' changed its frame size: it is fitted into {info.width}x{info.height}.")
         return letterbox(image, (info.width, info.height))
-
-    def _say(self, sentence: str) -> None:
-        if sentence not in self._said:
-            self._said.add(sentence)
-            log.warning(sentence)
 
 
 class _Pace:

@@ -24,6 +24,7 @@ from realtime.machine import cores
 from realtime.sources.base import EndOfStream, SourceInfo
 from realtime.sources.fit import letterbox, rotated
 from realtime.sources.sync import Lease, Managed
+from realtime.sources.told import Told
 from realtime.types import Frame, Image
 from realtime.vision.yuv import BT601, BT709, convertible, from_planes
 
@@ -196,7 +197,7 @@ class FileSource(Managed):
         self._corrupt = 0
         self._offset = 0.0
         self._last: float | None = None
-        self._said: set[str] = set()
+        self._say = Told(log)
 
     @property
     def corrupt(self) -> int:
@@ -275,11 +276,6 @@ class FileSource(Managed):
         if promised is not None and promised - reached > max(_SHORT_BY, _SHORT_BY_SHARE * promised):
             ending = f"it ends early, after {reached:.1f} of {promised:.1f} seconds"
             self._say(f"'{self._path.name}' is cut short or damaged: {ending}; copy or download it again.")
-
-    def _say(self, sentence: str) -> None:
-        if sentence not in self._said:
-            self._said.add(sentence)
-            log.warning(sentence)
 
     def _release(self) -> None:
         if self._reel is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +19,7 @@ from realtime.builder.run import Plan, build
 from realtime.builder.table import State
 from realtime.builder.targets import base, onnxruntime
 from realtime.errors import BackendError
+from realtime.models.records import PARTIAL, sha256_of
 from tests.builder.conftest import network
 
 _FIGURES = {"verdict": "passed", "figures": {"psnr": 50.0}, "limits": {"psnr": ">= 35"}, "reason": ""}
@@ -34,7 +36,7 @@ def _done(job: Job) -> dict[str, Any]:
         built = base.Built("onnxruntime", "2.0", "f32", {})
         return {
             "library": built.library, "version": built.version, "arithmetic": built.arithmetic, "device": {}, "notes": [],
-            "sha256": manifest.sha256_of(engine), "bytes": engine.stat().st_size,
+            "sha256": sha256_of(engine), "bytes": engine.stat().st_size,
         }  # fmt: skip
     return {
         "probe": {"version": "2.0", "device_problem": ""},
@@ -150,7 +152,7 @@ def test_a_disk_that_is_full_costs_that_model_only(
     told = [row.reason for row in rows if row.model == "first" and row.reason]
     assert any("The disk is full" in reason for reason in told)
     assert "twin" not in unfinished(rows)
-    assert not list((tmp_path / "engines").glob(f"{manifest.PARTIAL}*"))
+    assert not list((tmp_path / "engines").glob(f"{PARTIAL}*"))
 
 
 def test_a_disk_that_is_full_when_the_manifest_is_written(
@@ -159,7 +161,7 @@ def test_a_disk_that_is_full_when_the_manifest_is_written(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(manifest.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(BackendError, match="The disk is full"):
         build(plan, tmp_path / "engines", _scenes)
     assert [path.name for path in (tmp_path / "engines").iterdir()] == [".lock"]

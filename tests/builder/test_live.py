@@ -10,6 +10,7 @@ import pytest
 from realtime.backends.onnxruntime import OnnxRuntimeSession
 from realtime.builder import manifest, prepare
 from realtime.builder.targets.base import target
+from realtime.models.records import sha256_of
 from realtime.networks import open_networks
 
 
@@ -28,9 +29,9 @@ def engines(tmp_path: Path, twin: Path) -> Path:
         precision="int8",
         arithmetic=built.arithmetic,
         file=path.name,
-        sha256=manifest.sha256_of(path),
+        sha256=sha256_of(path),
         bytes=path.stat().st_size,
-        onnx_sha256=manifest.sha256_of(twin),
+        onnx_sha256=sha256_of(twin),
         library=built.library,
         version=built.version,
         device=built.device,

@@ -14,6 +14,7 @@ from realtime.builder import manifest
 from realtime.builder.manifest import Entry
 from realtime.errors import BackendError
 from realtime.machine import processor
+from realtime.models.records import sha256_of
 
 _VERSIONS = {"openvino": "1.0", "onnxruntime": "2.0"}
 
@@ -33,7 +34,7 @@ def _entry(folder: Path, onnx: Path, **changes: Any) -> Entry:
         file="m.openvino.int8.01234567.blob",
         sha256="",
         bytes=6,
-        onnx_sha256=manifest.sha256_of(onnx),
+        onnx_sha256=sha256_of(onnx),
         library="openvino",
         version="1.0",
         device={"processor": processor()},
@@ -49,7 +50,7 @@ def _entry(folder: Path, onnx: Path, **changes: Any) -> Entry:
     entry = dataclasses.replace(entry, **changes)
     path = folder / entry.file
     path.write_bytes(b"engine")
-    return dataclasses.replace(entry, sha256=entry.sha256 or manifest.sha256_of(path))
+    return dataclasses.replace(entry, sha256=entry.sha256 or sha256_of(path))
 
 
 def test_finds_the_fastest_chosen(tmp_path: Path, onnx: Path) -> None:

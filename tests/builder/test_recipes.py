@@ -10,6 +10,7 @@ from realtime.builder import manifest, recipes
 from realtime.builder.contract import Contract
 from realtime.errors import UsageError
 from realtime.models.catalog import MODELS
+from realtime.models.records import sha256_of
 
 _OURS = Path(__file__).parents[2] / "engines" / "recipes.toml"
 
@@ -120,7 +121,7 @@ def test_an_engine_is_of_all_its_files_and_of_the_code_around_them(tmp_path: Pat
     for file in files:
         file.write_bytes(file.name.encode())
     one, two = (manifest.fingerprint(files, graph) for graph in ("", "follow_swap"))
-    assert one == "+".join(manifest.sha256_of(file) for file in files)
+    assert one == "+".join(sha256_of(file) for file in files)
     assert two.startswith(one) and len(two) > len(one)
     files[1].write_bytes(b"other")
     assert manifest.fingerprint(files, "follow_swap") != two

@@ -22,6 +22,7 @@ from realtime.builder.table import Row, State
 from realtime.builder.targets.base import target
 from realtime.errors import BackendError
 from realtime.models.lock import locked
+from realtime.models.records import PARTIAL, sha256_of
 from tests.builder.conftest import network
 
 
@@ -52,8 +53,8 @@ def test_chooses_installs_and_is_then_up_to_date(twin: Path, engines: Path, writ
 
 
 def _check_content(entry: dict[str, Any], onnx_file: Path, engines: Path) -> None:
-    assert entry["onnx_sha256"] == manifest.sha256_of(onnx_file)
-    assert entry["sha256"] == manifest.sha256_of(engines / entry["file"])
+    assert entry["onnx_sha256"] == sha256_of(onnx_file)
+    assert entry["sha256"] == sha256_of(engines / entry["file"])
     assert entry["library"] == "openvino" and entry["version"] and entry["device"]["processor"]
     assert entry["inputs"][0] == {"name": "target", "shape": [1, 3, 64, 64], "dtype": "float32"}
     assert entry["gate"]["verdict"] == "passed" and entry["gate"]["figures"]["psnr"] > 20
@@ -109,7 +110,7 @@ def test_a_forced_precision_that_fails_keeps_no_engine(twin: Path, engines: Path
 
 def test_the_second_builder_waits(twin: Path, engines: Path, write_scenes: WriteScenes) -> None:
     engines.mkdir()
-    (engines / f"{manifest.PARTIAL}999").mkdir()
+    (engines / f"{PARTIAL}999").mkdir()
     said: list[str] = []
 
     class HeldError(Exception):
@@ -122,9 +123,9 @@ def test_the_second_builder_waits(twin: Path, engines: Path, write_scenes: Write
     with locked(engines / ".lock", 1.0), pytest.raises(HeldError):
         build(Plan((network(twin, "fp32"),), "onnxruntime"), engines, write_scenes, progress)
     assert said == ["waiting for another builder to end"]
-    assert (engines / f"{manifest.PARTIAL}999").is_dir()
+    assert (engines / f"{PARTIAL}999").is_dir()
     build(Plan((), "onnxruntime"), engines, write_scenes)
-    assert not list(engines.glob(f"{manifest.PARTIAL}*"))
+    assert not list(engines.glob(f"{PARTIAL}*"))
 
 
 def test_scenes_that_cannot_be_had_end_the_build(twin: Path, engines: Path) -> None:

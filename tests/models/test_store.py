@@ -150,9 +150,10 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
     assert left(tmp_path) == []
 
 
-def test_a_full_disk_is_one_sentence(tmp_path: Path) -> None:
+@pytest.mark.parametrize("full", [errno.ENOSPC, errno.EDQUOT], ids=["disk", "quota"])
+def test_a_full_disk_is_one_sentence(tmp_path: Path, full: int) -> None:
     with pytest.raises(ModelError, match=r"The disk is full: free some space in .*models, then run"):
-        store(tmp_path, Index(error=OSError(errno.ENOSPC, "No space left on device"))).ensure(["first"])
+        store(tmp_path, Index(error=OSError(full, "no room"))).ensure(["first"])
     assert left(tmp_path) == []
 
 

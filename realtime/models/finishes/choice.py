@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
 from realtime.errors import UsageError
+from realtime.values import existing_file, near_miss
 
 MASKS: Final = ("box", "hull", "mouth", "person", "occlusion", "region", "hands")
 COLOURS: Final = ("lab", "histogram", "neck", "light", "motion", "poisson")
@@ -45,11 +44,9 @@ def parse_enhancer(value: Any) -> str:
     name = SHORT.get(value, value)
     if name in known:
         return name
-    path = Path(value).expanduser()
-    if path.suffix.lower() != ".onnx":
+    if not value.lower().endswith(".onnx"):
         raise UsageError(f"there is no enhancer '{value}'{_hint(value, (*known, *SHORT))}")
-    if not path.is_file():
-        raise UsageError(f"the enhancer {value} does not exist: check the name (the current folder is {Path.cwd()})")
+    existing_file(value, "enhancer")
     return value
 
 
@@ -80,5 +77,4 @@ def _enhancers(*contracts: str) -> tuple[str, ...]:
 
 
 def _hint(name: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.6)
-    return f"; did you mean '{close[0]}'?" if close else f": choose among {', '.join(known)}"
+    return near_miss(name, known) or f": choose among {', '.join(known)}"

@@ -7,9 +7,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from realtime.types import Floats, Image, Landmarks, Region
+from realtime.types import MESH_POINTS, Floats, Image, Landmarks, Region
 
-_POINTS = 468
 _NAMED = {33: (-0.3, -0.15), 133: (-0.1, -0.15), 362: (0.1, -0.15), 263: (0.3, -0.15), 1: (0, 0.05), 61: (-0.15, 0.25), 291: (0.15, 0.25)}
 """Eye corners, nose tip and mouth corners in units of the face's height; their numbers are those of the real mesh."""
 
@@ -43,7 +42,7 @@ def mesh_at(x: float, y: float, size: float, *, angle: float = 0.0, presence: fl
     """A face of height `size` centred at (x, y), leaning `angle` degrees clockwise: an oval of points, the named ones in place."""
     cos, sin = math.cos(math.radians(angle)), math.sin(math.radians(angle))
     flat = _oval() * np.float32(size)
-    points = np.zeros((_POINTS, 3), np.float32)
+    points = np.zeros((MESH_POINTS, 3), np.float32)
     points[:, 0] = flat[:, 0] * cos - flat[:, 1] * sin + x
     points[:, 1] = flat[:, 0] * sin + flat[:, 1] * cos + y
     return Landmarks(points, presence)
@@ -51,8 +50,8 @@ def mesh_at(x: float, y: float, size: float, *, angle: float = 0.0, presence: fl
 
 def _oval() -> Floats:
     """(468, 2): a sunflower pattern in an upright oval one unit high."""
-    index = np.arange(_POINTS)
-    radius, turn = np.sqrt((index + 0.5) / _POINTS) / 2, index * math.pi * (3 - math.sqrt(5))
+    index = np.arange(MESH_POINTS)
+    radius, turn = np.sqrt((index + 0.5) / MESH_POINTS) / 2, index * math.pi * (3 - math.sqrt(5))
     points = np.stack([0.75 * radius * np.cos(turn), radius * np.sin(turn)], axis=1)
     for number, place in _NAMED.items():
         points[number] = place

@@ -7,8 +7,7 @@ import numpy as np
 from realtime.backends.base import FrameSession
 from realtime.errors import ModelError
 from realtime.models.base import Landmarker
-from realtime.models.landmarks.mesh import POINTS
-from realtime.types import Image, Landmarks, Region
+from realtime.types import MESH_POINTS, Image, Landmarks, Region
 
 
 class FusedLandmarker:
@@ -39,7 +38,7 @@ class FusedLandmarker:
             return self._otherwise.landmarks(image, region)
         self._region[:] = region
         outputs = self.session.run(image)
-        points = outputs["landmarks"].reshape(POINTS, 3).copy()
+        points = outputs["landmarks"].reshape(MESH_POINTS, 3).copy()
         presence = float(outputs["presence"].flat[0])
         sound = bool(np.isfinite(points).all()) and np.isfinite(presence)
         return Landmarks(points, presence if sound else 0.0)

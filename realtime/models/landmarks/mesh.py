@@ -9,10 +9,9 @@ import numpy as np
 from realtime.backends.base import Session
 from realtime.compiled import compiled
 from realtime.errors import ModelError
-from realtime.types import Floats, Image, Landmarks, Region
+from realtime.types import MESH_POINTS, Floats, Image, Landmarks, Region
 from realtime.vision import align, geometry
 
-POINTS = 468
 _TO_UNIT, _NONE = np.full(3, 1 / 255, np.float32), np.zeros(3, np.float32)
 _EDGE = np.float32(0.5)
 """The network measures from the crop's edge and we count pixel centres: *measured*, a mesh and that of the mirrored crop add up to
@@ -50,18 +49,18 @@ class MeshLandmarker:
         transform = geometry.crop_transform(region, self._size)
         align.fill(image, transform, self._planes, _TO_UNIT, _NONE, reverse=True)
         outputs = self._session.run()
-        points = np.empty((POINTS, 3), np.float32)
-        sound = _to_image(outputs[self._mesh].reshape(POINTS, 3), geometry.invert(transform), points)
+        points = np.empty((MESH_POINTS, 3), np.float32)
+        sound = _to_image(outputs[self._mesh].reshape(MESH_POINTS, 3), geometry.invert(transform), points)
         return Landmarks(points, _sigmoid(float(outputs[self._presence].flat[0])) if sound else 0.0)
 
 
 def _outputs(session: Session) -> tuple[str, str]:
     """The names of the mesh and the presence output, told apart by size: converters name them as they like."""
     sizes = {spec.name: math.prod(spec.shape) for spec in session.specs.outputs}
-    mesh = [name for name, size in sizes.items() if size == POINTS * 3]
+    mesh = [name for name, size in sizes.items() if size == MESH_POINTS * 3]
     presence = [name for name, size in sizes.items() if size == 1]
     if len(mesh) != 1 or len(presence) != 1:
-        raise ModelError(f"A face mesh network gives {POINTS} x 3 numbers and one more, this one gives {sizes}.")
+        raise ModelError(f"A face mesh network gives {MESH_POINTS} x 3 numbers and one more, this one gives {sizes}.")
     return mesh[0], presence[0]
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
-import os
-from pathlib import Path
 from typing import Any, Final
 
 from realtime.errors import UsageError
+from realtime.values import existing_file, near_miss
 
 MESH: Final = "mesh"
 LAYERS: Final = 18
@@ -22,15 +20,10 @@ def parse_swapper(value: Any) -> str:
     names = _names()
     if value in names:
         return value
-    path = Path(value).expanduser()
-    if path.suffix.lower() not in _FILES:
-        close = difflib.get_close_matches(value.lower(), names, n=1, cutoff=0.6)
-        hint = f"did you mean '{close[0]}'?" if close else f"name a .onnx or .dfm file, or one of {', '.join(names)}"
-        raise UsageError(f"there is no swapper '{value}'; {hint}")
-    if not path.is_file():
-        raise UsageError(f"the swap network {value} does not exist: check the name (the current folder is {Path.cwd()})")
-    if not os.access(path, os.R_OK):
-        raise UsageError(f"the swap network {value} may not be read: make it readable")
+    if not value.lower().endswith(_FILES):
+        hint = near_miss(value, names) or f"; name a .onnx or .dfm file, or one of {', '.join(names)}"
+        raise UsageError(f"there is no swapper '{value}'{hint}")
+    existing_file(value, "swap network")
     return value
 
 
