@@ -22,6 +22,11 @@ def said(error: BaseException) -> str:
     return str(error) if isinstance(error, RealtimeError) else f"{type(error).__name__}: {error}"
 
 
+def first_line(error: BaseException) -> str:
+    """What a library says first, to be put into a sentence; its kind where it says nothing."""
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+
+
 class RealtimeError(Exception):
     """Base of every error the user is meant to read; the command line prints its message and exits with `exit_code`."""
 

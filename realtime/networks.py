@@ -9,19 +9,8 @@ from pathlib import Path
 from realtime.backends.base import FrameSession, Session
 from realtime.backends.device import Budget
 from realtime.backends.gpus import gpus
-from realtime.backends.select import (
-    ANYWHERE,
-    AUTO,
-    BACKENDS,
-    ENGINES,
-    Place,
-    describe,
-    device_layer,
-    open_engine,
-    open_frames_engine,
-    open_own,
-    open_session,
-)
+from realtime.backends.place import ANYWHERE, Place, device_layer
+from realtime.backends.select import AUTO, BACKENDS, ENGINES, describe, open_engine, open_frames_engine, open_own, open_session
 from realtime.builder import manifest
 from realtime.errors import BackendError, UsageError
 
@@ -124,7 +113,7 @@ class Networks:
 
     def _versions(self, targets: tuple[str, ...]) -> dict[str, str]:
         """Library versions of the backends that may be used."""
-        wanted = [name for name in targets if self.backend in (AUTO, name) and self.place.allows(name)]
+        wanted = [name for name in targets if self.backend in (AUTO, name) and self.place.allows(on_gpu=BACKENDS[name].on_gpu)]
         return {each.name: each.version for each in describe(wanted) if each.usable}
 
     def remarks(self, fraction: float | None = None) -> list[str]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from realtime.backends.base import FrameSession, Session
-from realtime.backends.select import ANYWHERE, AUTO, ENGINES, Place, open_session
+from realtime.backends.place import ANYWHERE, Place
+from realtime.backends.select import AUTO, ENGINES, open_session
 from realtime.machine import cores
 from realtime.models.base import Finish
 from realtime.models.catalog import MODELS

@@ -91,7 +91,7 @@ def check_network(library: str, name: str) -> Callable[[Path], Rows]:
 
 
 def _one_network(library: str, name: str, engine: Path, precision: str, graphs: Any, feeds: Any, truth: Any) -> Rows:
-    from realtime.backends.select import device
+    from realtime.backends.place import device
     from realtime.backends.tensorrt import TensorRtSession
     from realtime.errors import BackendError
 
@@ -124,7 +124,7 @@ def check_path(library: str, graph: str) -> Callable[[Path], Rows]:
 
 
 def _one_path(library: str, graph: str, engine: Path, precision: str, label: str, size: tuple[int, int], parts: Sequence[Path]) -> Rows:
-    from realtime.backends.select import device
+    from realtime.backends.place import device
     from realtime.backends.tensorrt import TensorRtFrames
     from realtime.errors import BackendError
 

@@ -50,7 +50,7 @@ def test_the_graph_follows_and_each_frame_is_brought_once(
     import cv2
     import numpy as np
 
-    from realtime.backends.select import ANYWHERE
+    from realtime.backends.place import ANYWHERE
 
     monkeypatch.setattr(loading, "places", lambda *asked: (ANYWHERE, ANYWHERE))
     person = cv2.resize(cv2.imread(str(assets.PERSON)), (512, 512))

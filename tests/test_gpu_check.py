@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 import pytest
 
-from realtime.backends import cuda, engine, select
+from realtime.backends import cuda, engine, place
 from realtime.backends.base import TensorSpec
 from realtime.backends.gpus import Gpu, gpus
 from realtime.backends.onnxruntime import load
@@ -45,7 +45,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def driver(monkeypatch: pytest.MonkeyPatch, script: ModuleType) -> FakeDriver:
     driver = FakeDriver()
     monkeypatch.setattr(cuda, "load", lambda: driver)
-    monkeypatch.setattr(select, "gpus", lambda: [Gpu(89, 12040, "Fake GPU", 2**33)])
+    monkeypatch.setattr(place, "gpus", lambda: [Gpu(89, 12040, "Fake GPU", 2**33)])
     monkeypatch.setattr(script, "has_gpu", lambda: True)
     return driver
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from realtime import networks
-from realtime.backends import cuda, engine, select
+from realtime.backends import cuda, engine, place
 from realtime.backends.base import TensorSpec
 from realtime.backends.gpus import Gpu
-from realtime.backends.select import Place
+from realtime.backends.place import ANYWHERE, Place
 from realtime.builder import manifest
 from realtime.errors import BackendError, UsageError
 from realtime.models.records import sha256_of
@@ -31,7 +31,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> Here:
     """`here(2)`: as many GPUs."""
 
     def these(count: int, gpu: Gpu = GPU) -> None:
-        for module in (networks, select):
+        for module in (networks, place):
             monkeypatch.setattr(module, "gpus", lambda: [gpu] * count)
 
     return these
@@ -81,7 +81,7 @@ def onnx(tmp_path: Path) -> Path:
     return affine(tmp_path / "net.onnx")
 
 
-def _networks(tmp_path: Path, backend: str = "auto", place: Place = select.ANYWHERE) -> Networks:
+def _networks(tmp_path: Path, backend: str = "auto", place: Place = ANYWHERE) -> Networks:
     return Networks(backend, tmp_path, tmp_path / "cache", place)
 
 

@@ -29,8 +29,12 @@ GraphUse = Literal["auto", "own", "library", "off"]
 
 
 def load(backend: str) -> Any:
-    """The library's module. Raises UnavailableError without it."""
-    library = LIBRARIES[backend]
+    """The module of a backend's library. Raises UnavailableError without it."""
+    return load_library(LIBRARIES[backend])
+
+
+def load_library(library: str) -> Any:
+    """The module of this name. Raises UnavailableError without it."""
     try:
         return import_module(library)
     except (ImportError, OSError) as error:
@@ -47,7 +51,7 @@ def quiet_logger(trt: Any) -> Any:
 
         def log(self, severity: Any, message: str) -> None:
             if severity in (trt.ILogger.Severity.ERROR, trt.ILogger.Severity.INTERNAL_ERROR):
-                self.last = message.strip().rstrip(".")
+                self.last = " ".join(message.split()).rstrip(".")
 
     return Logger()
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from realtime.backends.base import SessionSpecs, TensorSpec, UnavailableError
 from realtime.backends.bound import BoundSession, aligned_zeros
-from realtime.errors import BackendError
+from realtime.errors import BackendError, first_line
 from realtime.types import Array
 
 _DTYPES = {
@@ -208,7 +208,7 @@ def _run(session: Any, binding: Any) -> None:
     try:
         session.run_with_iobinding(binding)
     except Exception as error:  # the runtime's exceptions share no base but Exception
-        raise BackendError(f"ONNX Runtime could not run the network: {_first_line(error)}.") from error
+        raise BackendError(f"ONNX Runtime could not run the network: {first_line(error)}.") from error
 
 
 def _open(ort: Any, model: Path | bytes, threads: int, provider: Provider) -> Any:
@@ -226,7 +226,7 @@ def _open(ort: Any, model: Path | bytes, threads: int, provider: Provider) -> An
     try:
         session = ort.InferenceSession(str(model) if isinstance(model, Path) else model, options, providers=providers)
     except Exception as error:  # the runtime's exceptions share no base but Exception
-        raise BackendError(f"ONNX Runtime cannot load {name}: {_first_line(error)}.") from error
+        raise BackendError(f"ONNX Runtime cannot load {name}: {first_line(error)}.") from error
     if session.get_providers()[0] != provider.library_name:
         # It takes the processor when a provider fails, and goes on as if nothing had happened.
         raise BackendError(f"ONNX Runtime did not get {provider.title} to work: see whether its libraries fit the driver.")
@@ -255,7 +255,3 @@ def _dtype(port: Any) -> np.dtype[np.generic]:
     if port.type not in _DTYPES:
         raise BackendError(f"Tensor {port.name} has type {port.type}, which is not supported.")
     return np.dtype(_DTYPES[port.type])
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -13,7 +13,7 @@ import numpy as np
 
 from realtime.backends.base import UnavailableError
 from realtime.backends.device import Budget, Event, Graph, Memory, Stream
-from realtime.errors import BackendError
+from realtime.errors import BackendError, first_line
 from realtime.types import Array
 
 NO_GRAPHS = "PyCUDA has no CUDA graphs: every frame is launched call by call; `pip install cuda-bindings` is faster"
@@ -28,7 +28,7 @@ def load() -> Any:
     try:
         driver.init()
     except driver.Error as error:
-        raise BackendError(f"PyCUDA cannot start ({_reason(error)}): see whether nvidia-smi shows a GPU.") from error
+        raise BackendError(f"PyCUDA cannot start ({first_line(error)}): see whether nvidia-smi shows a GPU.") from error
     return driver
 
 
@@ -144,8 +144,4 @@ class PyCudaDevice:
         try:
             return function(*arguments)
         except self._cuda.Error as error:
-            raise BackendError(f"PyCUDA failed on the GPU ({_reason(error)}): start the program again, or update the driver.") from error
-
-
-def _reason(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+            raise BackendError(f"PyCUDA failed on the GPU ({first_line(error)}): start the program again, or update the driver.") from error

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
 from realtime.backends.base import FrameSession, Session, UnavailableError
-from realtime.backends.device import Budget, Device
-from realtime.backends.gpus import Gpu, gpus
+from realtime.backends.place import ANYWHERE, Place, device, device_layer, gpu_of
 from realtime.errors import BackendError, UsageError
 
 AUTO = "auto"
@@ -18,29 +17,6 @@ ENGINES = ("tensorrt", "tensorrt-rtx")
 """Backends that run engines of the builder alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where networks may run, and how much of it they may take."""
-
-    gpu: int | None = None
-    """The GPU's number, which then must be one; None: the first, or the processor."""
-    processor_only: bool = False
-    budget: Budget = field(default_factory=Budget)
-    """Shared by all sessions on the GPU."""
-    sessions: int = 1
-    """How many there will be: backends that can only limit each by itself divide the budget."""
-
-    def allows(self, backend: str) -> bool:
-        on_gpu = BACKENDS[backend].on_gpu
-        return not on_gpu if self.processor_only else on_gpu or self.gpu is None
-
-    @property
-    def share(self) -> int | None:
-        """Bytes for one session."""
-        return None if self.budget.limit is None else self.budget.limit // max(self.sessions, 1)
-
-
-ANYWHERE = Place()
 Say = Callable[[str], None]
 """Tells the user one sentence."""
 
@@ -58,8 +34,8 @@ def open_session(
         return _backend(backend).open(path, threads, cache, place)
     reasons: list[str] = []
     failures: list[str] = []
-    for name, each in BACKENDS.items():
-        if not place.allows(name):
+    for each in BACKENDS.values():
+        if not place.allows(on_gpu=each.on_gpu):
             continue
         try:
             session = each.open(path, threads, cache, place)
@@ -117,35 +93,8 @@ def open_frames(model: bytes, place: Place = ANYWHERE, *, on_gpu: bool = True, t
     from realtime.backends.onnxruntime import CPU, OnnxRuntimeFrames, gpu_provider
 
     if on_gpu:
-        _gpu(place)
+        gpu_of(place)
     return OnnxRuntimeFrames(model, threads=threads, provider=gpu_provider("cuda", place.gpu or 0, place.share) if on_gpu else CPU)
-
-
-def device(place: Place = ANYWHERE) -> Device:
-    """A GPU by `cuda-bindings`, or by PyCUDA where only that is installed. Raises BackendError."""
-    from realtime.backends import cuda, pycuda
-
-    try:
-        return cuda.CudaDevice(cuda.load(), place.gpu or 0, place.budget)
-    except UnavailableError as error:
-        try:
-            driver = pycuda.load()
-        except BackendError:
-            raise error from None
-    return pycuda.PyCudaDevice(driver, place.gpu or 0, place.budget)
-
-
-def device_layer() -> tuple[str, str]:
-    """What drives GPUs here, with its version, and a note on what it lacks. Raises BackendError when nothing does."""
-    from realtime.backends import cuda, pycuda
-
-    try:
-        return f"cuda-bindings {cuda.version()}", ""
-    except UnavailableError as error:
-        try:
-            return f"PyCUDA {pycuda.version()}", pycuda.NO_GRAPHS
-        except BackendError:
-            raise error from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,19 +142,9 @@ def _backend(name: str) -> Backend:
     return BACKENDS[name]
 
 
-def _gpu(place: Place = ANYWHERE) -> Gpu:
-    """The NVIDIA GPU of a place; found without loading any library."""
-    found = gpus()
-    if not found:
-        raise UnavailableError("There is no NVIDIA GPU here, or no driver for it: see whether nvidia-smi shows one.")
-    if (place.gpu or 0) >= len(found):
-        raise BackendError(f"There is no GPU {place.gpu}: this machine has {len(found)}, counted from 0; name one with --device.")
-    return found[place.gpu or 0]
-
-
 def _engines_only(name: str) -> Opener:
     def opener(path: Path, threads: int, cache: Path | None, place: Place) -> Session:
-        _gpu(place)
+        gpu_of(place)
         build = f"`python build_engines.py --target {name}`"
         raise UnavailableError(f"{name} runs engines, and none was built of {path.name}: run {build}.")
 
@@ -216,7 +155,7 @@ def _engines_status(name: str) -> Callable[[], tuple[str, str]]:
     def status() -> tuple[str, str]:
         from realtime.backends import engine
 
-        _gpu()
+        gpu_of()
         version = str(engine.load(name).__version__)
         layer, lack = device_layer()
         return version, f"driven by {layer}{f'; {lack}' if lack else ''}"
@@ -248,7 +187,7 @@ def _provider_status(option: str) -> Callable[[], tuple[str, str]]:
 def _its_system(option: str, place: Place) -> None:
     """Raises before anything is loaded where the provider cannot be: start-up must not pay for GPUs that are not there."""
     if option == "cuda":
-        _gpu(place)
+        gpu_of(place)
     elif option == "directml" and sys.platform != "win32":
         raise UnavailableError("DirectML is on Windows only: choose another --backend.")
     elif option == "coreml" and sys.platform != "darwin":

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from realtime.backends import cuda, engine, pycuda, select
+from realtime.backends import cuda, engine, place, pycuda, select
 from realtime.backends import onnxruntime as ort_backend
 from realtime.backends.base import Session, TensorSpec, UnavailableError
 from realtime.backends.device import Budget
 from realtime.backends.fake import FakeSession
 from realtime.backends.gpus import Gpu, gpus
-from realtime.backends.select import BACKENDS, Place
+from realtime.backends.place import Place
+from realtime.backends.select import BACKENDS
 from realtime.errors import BackendError, UsageError
 from tests.backends.gpu import FakeDriver, FakeTensorRt
 from tests.backends.graphs import affine, brightest
@@ -28,12 +29,12 @@ ORDER = ("tensorrt", "tensorrt-rtx", "cuda", "directml", "coreml", "native", "op
 
 @pytest.fixture
 def with_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(select, "gpus", lambda: [GPU, GPU])
+    monkeypatch.setattr(place, "gpus", lambda: [GPU, GPU])
 
 
 @pytest.fixture
 def without_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(select, "gpus", list)
+    monkeypatch.setattr(place, "gpus", list)
 
 
 def _opening(monkeypatch: pytest.MonkeyPatch, **how: str) -> list[str]:
@@ -181,13 +182,13 @@ class TestWithGpu:
         monkeypatch.setattr(cuda, "load", _raise(UnavailableError("cuda-bindings cannot be loaded.")))
         monkeypatch.setattr(pycuda, "load", lambda: "its driver")
         monkeypatch.setattr(pycuda, "PyCudaDevice", lambda driver, ordinal, budget: setattr(taken, "it", (driver, ordinal)) or taken)
-        assert select.device(Place(gpu=1)) is taken and taken.it == ("its driver", 1)
+        assert place.device(Place(gpu=1)) is taken and taken.it == ("its driver", 1)
 
     def test_without_either_the_usual_one_is_asked_for(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(cuda, "load", _raise(UnavailableError("cuda-bindings cannot be loaded.")))
         monkeypatch.setattr(pycuda, "load", _raise(UnavailableError("PyCUDA cannot be loaded.")))
         with pytest.raises(UnavailableError, match=r"^cuda-bindings cannot be loaded\.$"):
-            select.device()
+            place.device()
 
     def test_describe_names_the_device_layer(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(engine, "import_module", lambda name: SimpleNamespace(__version__="11.4"))

@@ -14,6 +14,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from realtime.backends import engine
 from realtime.backends.engine import EXTRAS
 from realtime.backends.gpus import Gpu, first_gpu
 from realtime.backends.onnxruntime import OnnxRuntimeSession
@@ -215,7 +216,7 @@ class _Library:
 
 
 def _build(monkeypatch: pytest.MonkeyPatch, library: _Library, device: Gpu | None, path: Path, sm: tuple[int, ...] = ()) -> Any:
-    monkeypatch.setattr(tensorrt, "import_module", lambda name: library)
+    monkeypatch.setattr(engine, "import_module", lambda name: library)
     monkeypatch.setattr(tensorrt, "first_gpu", lambda: device)
     path.parent.mkdir(exist_ok=True)
     return tensorrt.make("any name").build(path, "fp32", path.with_suffix(".engine"), sm, {}, path.parent)

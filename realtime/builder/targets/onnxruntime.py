@@ -12,7 +12,7 @@ import onnx
 from realtime.backends.onnxruntime import load, version
 from realtime.builder.targets.base import Built
 from realtime.builder.wrap import Shapes
-from realtime.errors import BackendError
+from realtime.errors import BackendError, first_line
 from realtime.machine import processor
 
 _ERRORS_ONLY = 3
@@ -49,7 +49,7 @@ class OnnxRuntimeTarget:
         except Exception as error:  # the runtime's exceptions share no base but Exception
             if shutil.disk_usage(engine.parent).free < source.stat().st_size:  # of which it says "Protobuf serialization failed"
                 raise OSError(errno.ENOSPC, "no room for the optimised graph") from error
-            raise BackendError(f"ONNX Runtime cannot build it: {_first_line(error)}.") from error
+            raise BackendError(f"ONNX Runtime cannot build it: {first_line(error)}.") from error
         arithmetic = {"fp32": "f32", "fp16": "f16"}.get(precision, precision)
         return Built("onnxruntime", version(), arithmetic, {"processor": processor()})
 
@@ -63,7 +63,3 @@ def _lacking(source: Path) -> list[str]:
     model = onnx.load(source, load_external_data=False)
     known = (*_DOMAINS, *(function.domain for function in model.functions))
     return sorted({f"{node.domain}.{node.op_type}" for node in model.graph.node if node.domain and not node.domain.startswith(known)})
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")

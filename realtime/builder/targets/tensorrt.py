@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import onnx
 
-from realtime.backends.engine import EXTRAS
+from realtime.backends.engine import load_library, quiet_logger
 from realtime.backends.gpus import Gpu, first_gpu
-from realtime.backends.select import device_layer
+from realtime.backends.place import device_layer
 from realtime.builder.targets.base import Built
 from realtime.builder.wrap import Shapes
 from realtime.errors import BackendError
@@ -35,7 +34,7 @@ class TensorRtTarget:
         self._library = library
 
     def version(self) -> str:
-        return str(self._load().__version__)
+        return str(load_library(self._library).__version__)
 
     def device_problem(self) -> str:
         if first_gpu() is None:
@@ -50,11 +49,11 @@ class TensorRtTarget:
         return precision
 
     def build(self, source: Path, precision: str, engine: Path, sm: Sequence[int], shapes: Shapes, cache: Path) -> Built:
-        trt, device = self._load(), first_gpu()
+        trt, device = load_library(self._library), first_gpu()
         ahead = hasattr(trt, "ComputeCapability")
         if not ahead and device is None:
             raise BackendError(f"{self._library} builds on the GPU itself and there is none here: build on the machine that has it.")
-        logger = _logger(trt)
+        logger = quiet_logger(trt)
         builder = trt.Builder(logger)
         network = builder.create_network(_flags(trt))
         _parse(trt, network, logger, source)
@@ -74,31 +73,9 @@ class TensorRtTarget:
         made_for = {"compute_capabilities": capabilities, "driver": device.driver if device else None}
         return Built(self._library, self.version(), {"fp32": "f32", "fp16": "f16"}.get(precision, precision), made_for)
 
-    def _load(self) -> Any:
-        try:
-            return import_module(self._library)
-        except (ImportError, OSError) as error:
-            cure = f"install it with `pip install '.[{EXTRAS[self._library]}]'`"
-            raise BackendError(f"{self._library} cannot be loaded ({error}): {cure}.") from error
-
 
 def make(library: str) -> TensorRtTarget:
     return TensorRtTarget(library)
-
-
-def _logger(trt: Any) -> Any:
-    """Keeps the last error instead of printing it."""
-
-    class Logger(trt.ILogger):  # type: ignore[misc]
-        def __init__(self) -> None:
-            trt.ILogger.__init__(self)
-            self.last = ""
-
-        def log(self, severity: Any, message: str) -> None:
-            if severity in (trt.ILogger.Severity.ERROR, trt.ILogger.Severity.INTERNAL_ERROR):
-                self.last = " ".join(message.split()).rstrip(".")
-
-    return Logger()
 
 
 def _flags(trt: Any) -> int:

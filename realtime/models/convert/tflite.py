@@ -1,8 +1,4 @@
-"""TensorFlow Lite to ONNX, for float networks: one small function per operator, in the table OPERATORS.
-
-TensorFlow Lite lays images out as (batch, row, column, channel), ONNX as (batch, channel, row, column). Every four-dimensional value
-is converted to ONNX's layout on the way in and back to the file's on the way out.
-"""
+"""TensorFlow Lite to ONNX, for float networks: one small function per operator, in the table OPERATORS."""
 
 from __future__ import annotations
 
@@ -12,22 +8,13 @@ from typing import Any
 
 import numpy as np
 import tflite
-from onnx import TensorProto, helper, numpy_helper
 
 from realtime.errors import ModelError
 from realtime.models.convert.tflite_file import Operator, TfliteFile
+from realtime.models.convert.tflite_graph import FROM_ONNX, TO_ONNX, Graph, onnx_shape
 from realtime.types import Array
 
-_OPSET = 13
-_IR = 8
-_TO_ONNX = (0, 3, 1, 2)
-_FROM_ONNX = (0, 2, 3, 1)
 Pair = tuple[int, int]
-_ACTIVATIONS = {
-    tflite.ActivationFunctionType.NONE: "",
-    tflite.ActivationFunctionType.RELU: "Relu",
-    tflite.ActivationFunctionType.RELU6: "Relu6",
-}
 
 
 def convert_tflite(data: bytes) -> Any:
@@ -36,7 +23,7 @@ def convert_tflite(data: bytes) -> Any:
     Raises ModelError for an operator it does not know.
     """
     file = TfliteFile(data)
-    graph = _Graph(file)
+    graph = Graph(file)
     for operator in file.operators():
         if operator.kind not in OPERATORS:
             raise ModelError(f"The TensorFlow Lite operator {operator.kind} is not among those that can be converted.")
@@ -44,90 +31,7 @@ def convert_tflite(data: bytes) -> Any:
     return graph.finish()
 
 
-class _Graph:
-    """The ONNX graph while it grows."""
-
-    def __init__(self, file: TfliteFile) -> None:
-        self.file = file
-        self.nodes: list[Any] = []
-        self._initializers: list[Any] = []
-        self._computed: dict[int, Array] = {}
-        """Constants made from other constants, by tensor number."""
-        self._names = {tensor: file.name(tensor) for tensor in file.inputs}
-
-    def name(self, tensor: int) -> str:
-        """The ONNX name of a value computed at run time."""
-        return self._names.get(tensor, f"value_{tensor}")
-
-    def constant(self, tensor: int) -> Array | None:
-        return self._computed[tensor] if tensor in self._computed else self.file.constant(tensor)
-
-    def weights(self, tensor: int) -> Array:
-        """A constant as float32 in the file's layout."""
-        values = self.constant(tensor)
-        if values is None:
-            raise ModelError(f"Tensor {self.file.name(tensor)} should be a constant but is computed at run time.")
-        return values.astype(np.float32)
-
-    def remember(self, tensor: int, values: Array) -> None:
-        self._computed[tensor] = values
-
-    def store(self, values: Array) -> str:
-        """Keep a constant in the ONNX file; returns its name."""
-        name = f"constant_{len(self._initializers)}"
-        self._initializers.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
-        return name
-
-    def add(self, kind: str, inputs: list[str], output: str, **attributes: object) -> None:
-        self.nodes.append(helper.make_node(kind, inputs, [output], name=f"{kind}_{len(self.nodes)}", **attributes))
-
-    def add_activated(self, kind: str, inputs: list[str], output: str, activation: int, **attributes: object) -> None:
-        """Like `add`, followed by the activation that TensorFlow Lite fuses into the operator."""
-        if activation not in _ACTIVATIONS:
-            raise ModelError(f"The fused activation number {activation} is not among those that can be converted.")
-        then = _ACTIVATIONS[activation]
-        plain = f"{output}_plain" if then else output
-        self.add(kind, inputs, plain, **attributes)
-        if then == "Relu":
-            self.add("Relu", [plain], output)
-        elif then:
-            self.add("Clip", [plain, self.store(np.float32(0)), self.store(np.float32(6))], output)  # type: ignore[arg-type]
-
-    def operand(self, tensor: int) -> str:
-        """The name of a value or of a constant, the latter laid out to broadcast against ONNX's layout."""
-        values = self.constant(tensor)
-        if values is None:
-            return self.name(tensor)
-        values = values.astype(np.float32)
-        if values.ndim == 1:
-            values = values.reshape(-1, 1, 1)
-        elif values.ndim >= 3:
-            values = np.moveaxis(values, -1, -3)
-        return self.store(values)
-
-    def finish(self) -> Any:
-        inputs = [_value(self.name(tensor), _onnx_shape(self.file.shape(tensor))) for tensor in self.file.inputs]
-        outputs = []
-        for tensor in self.file.outputs:
-            shape, name = self.file.shape(tensor), self.file.name(tensor)
-            if len(shape) == 4:
-                self.add("Transpose", [self.name(tensor)], name, perm=_FROM_ONNX)
-            else:
-                self.add("Identity", [self.name(tensor)], name)
-            outputs.append(_value(name, shape))
-        graph = helper.make_graph(self.nodes, "network", inputs, outputs, self._initializers)
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR)
-
-
-def _value(name: str, shape: list[int]) -> Any:
-    return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
-
-
-def _onnx_shape(shape: list[int]) -> list[int]:
-    return [shape[axis] for axis in _TO_ONNX] if len(shape) == 4 else shape
-
-
-def _window(graph: _Graph, operator: Operator, options: Any, kernel: Pair, dilation: Pair = (1, 1)) -> dict[str, object]:
+def _window(graph: Graph, operator: Operator, options: Any, kernel: Pair, dilation: Pair = (1, 1)) -> dict[str, object]:
     """ONNX's attributes of a sliding window: `same` padding puts the odd pixel at the end."""
     stride = options.StrideH(), options.StrideW()
     pads = [0, 0, 0, 0]
@@ -140,29 +44,29 @@ def _window(graph: _Graph, operator: Operator, options: Any, kernel: Pair, dilat
     return {"kernel_shape": kernel, "strides": stride, "pads": pads}
 
 
-def _dequantize(graph: _Graph, operator: Operator) -> None:
+def _dequantize(graph: Graph, operator: Operator) -> None:
     """Half-precision weights to float: done now."""
     graph.remember(operator.outputs[0], graph.weights(operator.inputs[0]))
 
 
-def _densify(graph: _Graph, operator: Operator) -> None:
+def _densify(graph: Graph, operator: Operator) -> None:
     """Reading a sparse constant made it dense already."""
     graph.remember(operator.outputs[0], graph.weights(operator.inputs[0]))
 
 
-def _conv(graph: _Graph, operator: Operator) -> None:
+def _conv(graph: Graph, operator: Operator) -> None:
     """Kernels (out, row, column, in) to (out, in, row, column)."""
     options, kernels = operator.options(tflite.Conv2DOptions), graph.weights(operator.inputs[1])
     _add_conv(graph, operator, options, kernels.transpose(0, 3, 1, 2), groups=1)
 
 
-def _depthwise(graph: _Graph, operator: Operator) -> None:
+def _depthwise(graph: Graph, operator: Operator) -> None:
     """Kernels (1, row, column, channel) to (channel, 1, row, column)."""
     options, kernels = operator.options(tflite.DepthwiseConv2DOptions), graph.weights(operator.inputs[1])
     _add_conv(graph, operator, options, kernels.transpose(3, 0, 1, 2), groups=graph.file.shape(operator.inputs[0])[3])
 
 
-def _add_conv(graph: _Graph, operator: Operator, options: Any, kernels: Array, groups: int) -> None:
+def _add_conv(graph: Graph, operator: Operator, options: Any, kernels: Array, groups: int) -> None:
     dilation = options.DilationHFactor(), options.DilationWFactor()
     window = _window(graph, operator, options, (kernels.shape[2], kernels.shape[3]), dilation)
     inputs = [graph.name(operator.inputs[0]), graph.store(kernels), *_bias(graph, operator)]
@@ -170,12 +74,12 @@ def _add_conv(graph: _Graph, operator: Operator, options: Any, kernels: Array, g
     graph.add_activated("Conv", inputs, output, activation, dilations=dilation, group=groups, **window)
 
 
-def _bias(graph: _Graph, operator: Operator) -> list[str]:
+def _bias(graph: Graph, operator: Operator) -> list[str]:
     given = len(operator.inputs) > 2 and operator.inputs[2] >= 0
     return [graph.store(graph.weights(operator.inputs[2]))] if given else []
 
 
-def _transposed_conv(graph: _Graph, operator: Operator) -> None:
+def _transposed_conv(graph: Graph, operator: Operator) -> None:
     """MediaPipe's custom operator; its options begin with padding and strides as 32-bit integers."""
     kernels = graph.weights(operator.inputs[1])
     _, stride_x, stride_y = np.frombuffer(bytes(operator.table.CustomOptionsAsNumpy())[:12], np.int32)
@@ -186,7 +90,7 @@ def _transposed_conv(graph: _Graph, operator: Operator) -> None:
 
 
 def _pool(kind: str) -> Convert:
-    def convert(graph: _Graph, operator: Operator) -> None:
+    def convert(graph: Graph, operator: Operator) -> None:
         options = operator.options(tflite.Pool2DOptions)
         window = _window(graph, operator, options, (options.FilterHeight(), options.FilterWidth()))
         output, activation = graph.name(operator.outputs[0]), options.FusedActivationFunction()
@@ -195,20 +99,20 @@ def _pool(kind: str) -> Convert:
     return convert
 
 
-def _mean(graph: _Graph, operator: Operator) -> None:
+def _mean(graph: Graph, operator: Operator) -> None:
     axes = graph.constant(operator.inputs[1])
     if axes is None or sorted(axes.ravel().tolist()) != [1, 2]:
         raise ModelError("MEAN is converted only over rows and columns.")
     graph.add("GlobalAveragePool", [graph.name(operator.inputs[0])], graph.name(operator.outputs[0]))
 
 
-def _prelu(graph: _Graph, operator: Operator) -> None:
+def _prelu(graph: Graph, operator: Operator) -> None:
     slopes = graph.store(graph.weights(operator.inputs[1]).transpose(2, 0, 1))
     graph.add("PRelu", [graph.name(operator.inputs[0]), slopes], graph.name(operator.outputs[0]))
 
 
 def _binary(kind: str, options: type[Any]) -> Convert:
-    def convert(graph: _Graph, operator: Operator) -> None:
+    def convert(graph: Graph, operator: Operator) -> None:
         activation = operator.options(options).FusedActivationFunction()
         inputs = [graph.operand(tensor) for tensor in operator.inputs]
         graph.add_activated(kind, inputs, graph.name(operator.outputs[0]), activation)
@@ -217,13 +121,13 @@ def _binary(kind: str, options: type[Any]) -> Convert:
 
 
 def _unary(kind: str) -> Convert:
-    def convert(graph: _Graph, operator: Operator) -> None:
+    def convert(graph: Graph, operator: Operator) -> None:
         graph.add(kind, [graph.name(operator.inputs[0])], graph.name(operator.outputs[0]))
 
     return convert
 
 
-def _fully_connected(graph: _Graph, operator: Operator) -> None:
+def _fully_connected(graph: Graph, operator: Operator) -> None:
     """Weights (out, in); what comes in is flattened to (1, in), which orders values alike in both layouts when rows and columns are one."""
     options, weights = operator.options(tflite.FullyConnectedOptions), graph.weights(operator.inputs[1])
     shape = graph.file.shape(operator.inputs[0])
@@ -235,55 +139,55 @@ def _fully_connected(graph: _Graph, operator: Operator) -> None:
     graph.add_activated("Gemm", inputs, output, options.FusedActivationFunction(), transB=1)
 
 
-def _hard_swish(graph: _Graph, operator: Operator) -> None:
+def _hard_swish(graph: Graph, operator: Operator) -> None:
     """x * clip(x / 6 + 1/2, 0, 1); ONNX has the operator itself from opset 14 on."""
     value, output = graph.name(operator.inputs[0]), graph.name(operator.outputs[0])
     graph.add("HardSigmoid", [value], f"{output}_gate", alpha=1 / 6, beta=0.5)
     graph.add("Mul", [value, f"{output}_gate"], output)
 
 
-def _pad(graph: _Graph, operator: Operator) -> None:
+def _pad(graph: Graph, operator: Operator) -> None:
     sides = graph.constant(operator.inputs[1])
     if sides is None:
         raise ModelError("PAD is converted only by constant amounts.")
-    sides = sides[list(_TO_ONNX)]
+    sides = sides[list(TO_ONNX)]
     amounts = graph.store(np.concatenate([sides[:, 0], sides[:, 1]]).astype(np.int64))
     graph.add("Pad", [graph.name(operator.inputs[0]), amounts], graph.name(operator.outputs[0]))
 
 
-def _reshape(graph: _Graph, operator: Operator) -> None:
+def _reshape(graph: Graph, operator: Operator) -> None:
     """By way of the file's layout, in which the order of values is defined."""
     value, output, shape = graph.name(operator.inputs[0]), graph.name(operator.outputs[0]), graph.file.shape(operator.outputs[0])
     if len(graph.file.shape(operator.inputs[0])) == 4:
-        graph.add("Transpose", [value], f"{output}_in", perm=_FROM_ONNX)
+        graph.add("Transpose", [value], f"{output}_in", perm=FROM_ONNX)
         value = f"{output}_in"
     plain = f"{output}_plain" if len(shape) == 4 else output
     graph.add("Reshape", [value, graph.store(np.array(shape, np.int64))], plain)
     if len(shape) == 4:
-        graph.add("Transpose", [plain], output, perm=_TO_ONNX)
+        graph.add("Transpose", [plain], output, perm=TO_ONNX)
 
 
-def _concatenation(graph: _Graph, operator: Operator) -> None:
+def _concatenation(graph: Graph, operator: Operator) -> None:
     rank = len(graph.file.shape(operator.outputs[0]))
     axis = operator.options(tflite.ConcatenationOptions).Axis() % rank
-    axis = _TO_ONNX.index(axis) if rank == 4 else axis
+    axis = TO_ONNX.index(axis) if rank == 4 else axis
     graph.add("Concat", [graph.name(tensor) for tensor in operator.inputs], graph.name(operator.outputs[0]), axis=axis)
 
 
-def _resize_bilinear(graph: _Graph, operator: Operator) -> None:
+def _resize_bilinear(graph: Graph, operator: Operator) -> None:
     options = operator.options(tflite.ResizeBilinearOptions)
     mode = "align_corners" if options.AlignCorners() else "half_pixel" if options.HalfPixelCenters() else "asymmetric"
-    sizes = graph.store(np.array(_onnx_shape(graph.file.shape(operator.outputs[0])), np.int64))
+    sizes = graph.store(np.array(onnx_shape(graph.file.shape(operator.outputs[0])), np.int64))
     inputs = [graph.name(operator.inputs[0]), "", "", sizes]
     graph.add("Resize", inputs, graph.name(operator.outputs[0]), mode="linear", coordinate_transformation_mode=mode)
 
 
-def _depth_to_space(graph: _Graph, operator: Operator) -> None:
+def _depth_to_space(graph: Graph, operator: Operator) -> None:
     block = operator.options(tflite.DepthToSpaceOptions).BlockSize()
     graph.add("DepthToSpace", [graph.name(operator.inputs[0])], graph.name(operator.outputs[0]), blocksize=block, mode="DCR")
 
 
-Convert = Callable[[_Graph, Operator], None]
+Convert = Callable[[Graph, Operator], None]
 
 OPERATORS: Mapping[str, Convert] = MappingProxyType(
     {

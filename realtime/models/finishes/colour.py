@@ -202,17 +202,15 @@ class ColourRow:
     make: Callable[[], Finish]
     live: bool
     """Cheap enough, and steady enough, for a camera."""
-    says: str
-    """What it does, for the help and the documents."""
 
 
 COLOURS: Mapping[str, ColourRow] = MappingProxyType(
     {
-        "lab": ColourRow(lambda: _Levels("lab", _lab, (cv2.COLOR_BGR2LAB, cv2.COLOR_LAB2BGR)), True, "mean and deviation in LAB"),
-        "histogram": ColourRow(lambda: _Levels("histogram", _histogram), True, "histograms of the channels"),
-        "neck": ColourRow(NeckMatch, True, "hue and saturation towards the neck"),
-        "light": ColourRow(LowFrequencyMatch, True, "light in broad strokes, as the mesh swapper does"),
-        "motion": ColourRow(MotionBlur, True, "motion blur of a moving face"),
-        "poisson": ColourRow(PoissonMatch, False, "gradients (Poisson), for stills"),
+        "lab": ColourRow(lambda: _Levels("lab", _lab, (cv2.COLOR_BGR2LAB, cv2.COLOR_LAB2BGR)), live=True),
+        "histogram": ColourRow(lambda: _Levels("histogram", _histogram), live=True),
+        "neck": ColourRow(NeckMatch, live=True),
+        "light": ColourRow(LowFrequencyMatch, live=True),
+        "motion": ColourRow(MotionBlur, live=True),
+        "poisson": ColourRow(PoissonMatch, live=False),
     }
 )

@@ -23,6 +23,10 @@ from realtime.vision.masks import draw_bones, fill_polygon, soften
 from realtime.vision.planes import fill_planes
 
 _UNIT = 1 / 255
+_PALM_SIDE, _HAND_SIDE = 192, 224
+"""Sides of the crops that the two networks take."""
+_ANCHORS = 2016
+"""Boxes that the palm network gives."""
 _SIZE = 192
 """Side of the picture that hands are drawn in."""
 _ROOM = 1.3
@@ -38,7 +42,7 @@ BONES = (
 )  # fmt: skip
 """Pairs of MediaPipe's 21 hand landmarks: thumb, then the fingers from knuckle to tip."""
 _PALM = (0, 1, 5, 9, 13, 17)
-_WRIST, _INDEX, _MIDDLE, _LITTLE = 0, 5, 9, 17
+_WRIST, _INDEX, _MIDDLE, _RING, _LITTLE = 0, 5, 9, 13, 17
 _FINGER = 0.32
 """Thickness of a finger, with a little of what is around it, over the palm's width from index to little finger."""
 _SEEN_ANEW = (0, 1, 2, 3, 5, 6, 9, 10, 13, 14, 17, 18)
@@ -49,20 +53,20 @@ class PalmDetector:
     """Where palms are, and which way the hand points. Raises ModelError for a network of another shape."""
 
     def __init__(self, session: Session) -> None:
-        self._planes = square_planes(session, "A palm detector", size=192)
+        self._planes = square_planes(session, "A palm detector", size=_PALM_SIDE)
         self._session = session
-        self._pixels = np.empty((192, 192, 3), np.uint8)
+        self._pixels = np.empty((_PALM_SIDE, _PALM_SIDE, 3), np.uint8)
         shapes = {spec.shape: spec.name for spec in session.specs.outputs}
         try:
-            self._boxes, self._scores = shapes[(1, 2016, 18)], shapes[(1, 2016, 1)]
+            self._boxes, self._scores = shapes[(1, _ANCHORS, 18)], shapes[(1, _ANCHORS, 1)]
         except KeyError:
-            raise ModelError(f"A palm detector gives 2016 boxes and scores, this network is {described(session.specs)}.") from None
+            raise ModelError(f"A palm detector gives {_ANCHORS} boxes and scores, this network is {described(session.specs)}.") from None
         self._anchors = anchors()
 
     def detect(self, frame: Image, region: Region, most: int = _HANDS) -> list[Region]:
         """Squares of the frame for the hand network, the best first: upright hands point up in them."""
-        transform = geometry.crop_transform(region, 192)
-        crop(frame, transform, 192, out=self._pixels)
+        transform = geometry.crop_transform(region, _PALM_SIDE)
+        crop(frame, transform, _PALM_SIDE, out=self._pixels)
         fill_planes(self._pixels, self._planes, _UNIT, True)
         outputs = self._session.run()
         scores, raw = outputs[self._scores].ravel(), outputs[self._boxes][0]
@@ -77,8 +81,8 @@ class PalmDetector:
 
     def _hand(self, raw: Floats, anchor: Floats, to_frame: geometry.Transform) -> tuple[Region, Box]:
         """A box and seven points relative to its anchor, in 192nds, as the hand's square and the palm's box in the frame."""
-        points = raw[4:].reshape(7, 2) + anchor * 192
-        centre, size = raw[:2] + anchor * 192, raw[2:4]
+        points = raw[4:].reshape(7, 2) + anchor * _PALM_SIDE
+        centre, size = raw[:2] + anchor * _PALM_SIDE, raw[2:4]
         wrist, middle = geometry.apply(to_frame, np.stack([points[0], points[2]]))
         at = geometry.apply(to_frame, centre[None])[0]
         side = float(max(size)) * geometry.scale_of(to_frame)
@@ -107,7 +111,7 @@ class Hand:
     @property
     def next_region(self) -> Region:
         """Where to look for it in the next frame."""
-        knuckles = (self.points[_INDEX] + 2 * self.points[_MIDDLE] + self.points[13]) / 4
+        knuckles = (self.points[_INDEX] + 2 * self.points[_MIDDLE] + self.points[_RING]) / 4
         up = _unit(knuckles - self.points[_WRIST])
         across = np.array([-up[1], up[0]], np.float32)
         base = self.points[list(_SEEN_ANEW)]
@@ -121,9 +125,9 @@ class HandNetwork:
     """The landmarks of one hand. Raises ModelError for a network of another shape."""
 
     def __init__(self, session: Session) -> None:
-        self._planes = square_planes(session, "A hand network", size=224)
+        self._planes = square_planes(session, "A hand network", size=_HAND_SIDE)
         self._session = session
-        self._pixels = np.empty((224, 224, 3), np.uint8)
+        self._pixels = np.empty((_HAND_SIDE, _HAND_SIDE, 3), np.uint8)
         points = [spec.name for spec in session.specs.outputs if spec.shape == (1, 63)]
         single = [spec.name for spec in session.specs.outputs if spec.shape == (1, 1)]
         if not points or not single:
@@ -131,8 +135,8 @@ class HandNetwork:
         self._points, self._presence = points[0], single[0]
 
     def hand(self, frame: Image, region: Region) -> Hand:
-        transform = geometry.crop_transform(region, 224)
-        crop(frame, transform, 224, out=self._pixels)
+        transform = geometry.crop_transform(region, _HAND_SIDE)
+        crop(frame, transform, _HAND_SIDE, out=self._pixels)
         fill_planes(self._pixels, self._planes, _UNIT, True)
         outputs = self._session.run()
         points = outputs[self._points].reshape(21, 3)[:, :2]
