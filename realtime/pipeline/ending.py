@@ -66,5 +66,9 @@ class Closing:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if error is None and self._failure is not None:
+        if self._failure is None:
+            return
+        if error is None:
             raise self._failure
+        if str(self._failure) != str(error):  # what ended the run comes first
+            log.warning("%s", self._failure)

@@ -65,9 +65,10 @@ class Target:
     def _seal(self, seal: Seal) -> None:
         try:
             seal(self.part)
-        except SinkError as error:
+        except (SinkError, KeyboardInterrupt) as error:
             kept = self._unsigned()
-            raise SinkError(f"{self.path} is not signed: {error}; the unsigned file is {kept}") from error
+            why = str(error) if isinstance(error, SinkError) else "the signing was broken off"
+            raise SinkError(f"{self.path} is not signed: {why}; the unsigned file is {kept}") from error
 
     def _unsigned(self) -> Path:
         kept = self.path.with_name(f"{self.path.stem}.unsigned{self.path.suffix}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -25,6 +24,7 @@ from realtime.sources.base import EndOfStream, SourceInfo
 from realtime.sources.fit import letterbox, rotated
 from realtime.sources.sync import Lease, Managed
 from realtime.sources.told import Told
+from realtime.sources.whole import promised_end, torn
 from realtime.types import Frame, Image
 from realtime.vision.yuv import BT601, BT709, convertible, from_planes
 
@@ -117,25 +117,6 @@ def unplayable(container: InputContainer) -> str:
         return "is damaged or in a format that is not known here"
     width, height = container.streams.video[0].width or 0, container.streams.video[0].height or 0
     return f"has pictures of {width}x{height}, more than {MOST_PIXELS // 1_000_000} million pixels" if width * height > MOST_PIXELS else ""
-
-
-def promised_end(container: InputContainer) -> float | None:
-    """The time in seconds at which the header says that the pictures end; None where it does not say, or a length is only a guess.
-
-    Of a Matroska file that a recorder never finished, and of a transport stream, nothing is known. Sound may be longer than the pictures.
-    """
-    if not {"matroska", "mov"} & set(container.format.name.split(",")):
-        return None
-    video = container.streams.video[0]
-    lengths = []
-    if video.duration and video.time_base:
-        lengths.append(float(video.duration * video.time_base))
-    named = re.fullmatch(r"(\d+):(\d\d):(\d\d(?:\.\d+)?)", video.metadata.get("DURATION", ""))
-    if named:
-        lengths.append(int(named[1]) * 3600 + int(named[2]) * 60 + float(named[3]))
-    if container.duration and (lengths or not container.streams.audio):
-        lengths.append(container.duration / 1e6)
-    return min(lengths) + (container.start_time or 0) / 1e6 if lengths else None
 
 
 class _Reel:
@@ -276,6 +257,8 @@ class FileSource(Managed):
         if promised is not None and promised - reached > max(_SHORT_BY, _SHORT_BY_SHARE * promised):
             ending = f"it ends early, after {reached:.1f} of {promised:.1f} seconds"
             self._say(f"'{self._path.name}' is cut short or damaged: {ending}; copy or download it again.")
+        elif self._reel and self._reel.container.format.name == "mpegts" and torn(self._path):
+            self._say(f"'{self._path.name}' is cut short: it ends in the middle of a packet; copy or download it again.")
 
     def _release(self) -> None:
         if self._reel is None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from realtime import __version__
 from realtime.errors import SinkError
 from realtime.trust.payload import PAYLOAD_BITS, Payload
+from realtime.trust.stopping import StoppableFile, Stopped, never
 from realtime.trust.xmp import BY_AI, COMPOSITE
 
 if TYPE_CHECKING:
@@ -60,10 +61,11 @@ def available() -> bool:
     return importlib.util.find_spec("c2pa") is not None
 
 
-def sign(source: Path, target: Path, key: SigningKey, ingredient: Path | None = None) -> None:
+def sign(source: Path, target: Path, key: SigningKey, ingredient: Path | None = None, stopped: Stopped = never) -> None:
     """Write `source` with credentials to `target`: a composite with AI-made parts that carries our watermark.
 
-    The credentials of `ingredient`, the file that was changed, are taken along when it has any. Raises SinkError.
+    The credentials of `ingredient`, the file that was changed, are taken along when it has any. Raises SinkError, also when `stopped`
+    says so meanwhile; `target` is of no use then.
     """
     c2pa = _library()
     media_type = FORMATS[source.suffix.lower()]
@@ -77,12 +79,12 @@ def sign(source: Path, target: Path, key: SigningKey, ingredient: Path | None = 
                     {"title": "input", "relationship": "parentOf", "label": "input"}, READABLE[parent.suffix.lower()], stream
                 )
         with source.open("rb") as before, target.open("w+b") as after:
-            builder.sign(signer, media_type, before, after)
+            builder.sign(signer, media_type, StoppableFile(before, stopped), StoppableFile(after, stopped))
     except c2pa.C2paError as error:
         raise SinkError(f"the Content Credentials could not be written ({error})") from error
 
 
-def read(path: Path) -> Credentials:
+def read(path: Path, stopped: Stopped = never) -> Credentials:
     """Read and check a file's credentials. Never raises for what is in the file; raises OSError when it cannot be read."""
     media_type = READABLE.get(path.suffix.lower())
     if media_type is None:
@@ -92,7 +94,7 @@ def read(path: Path) -> Credentials:
     c2pa = _library()
     with path.open("rb") as stream:
         try:
-            with c2pa.Reader(media_type, stream, context=_context()) as reader:
+            with c2pa.Reader(media_type, StoppableFile(stream, stopped), context=_context()) as reader:
                 report = json.loads(reader.json())
         except c2pa.C2paError.ManifestNotFound:
             return Credentials("none")

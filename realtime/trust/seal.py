@@ -8,7 +8,10 @@ from pathlib import Path
 
 from realtime.errors import SinkError, reason
 from realtime.trust import credentials, xmp
+from realtime.trust.stopping import on_signal
 
+LONG = 20_000_000
+"""Bytes of a file whose signing is worth a word: some 30 to 100 MB are signed and read back in a second."""
 INSTALL = "pip install 'realtime-faceswap[credentials]'"
 
 
@@ -39,8 +42,18 @@ class Sealer:
     def _sign(self, path: Path, part: Path) -> None:
         from realtime.trust.signing import installation_key  # here: cryptography comes with c2pa-python
 
-        credentials.sign(path, part, installation_key(self._key_folder), self._ingredient)
-        read = credentials.read(part)
+        if (size := path.stat().st_size) > LONG:
+            self._notify(f"signing the video, {size / 1e6:.0f} MB; Ctrl-C leaves it unsigned")
+        with on_signal() as stopped:
+            try:
+                credentials.sign(path, part, installation_key(self._key_folder), self._ingredient, stopped)
+                read = credentials.read(part, stopped)
+            except SinkError as error:
+                if not stopped():
+                    raise
+                raise SinkError("the signing was broken off") from error
+            if stopped():
+                raise SinkError("the signing was broken off")
         if read.state != "intact" or not read.by_ai:
             raise SinkError(f"the Content Credentials do not read back ({', '.join(read.problems) or read.state})")
 

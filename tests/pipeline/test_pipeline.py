@@ -177,6 +177,20 @@ def test_a_sink_that_cannot_finish_its_file_is_an_error():
     assert good.closed
 
 
+def test_a_file_that_cannot_be_finished_after_an_interrupt_is_told(caplog):
+    sink = ScriptedSink()
+
+    def close():
+        raise SinkError("out.mp4 is not signed")
+
+    def interrupt():
+        raise KeyboardInterrupt
+
+    sink.close = close
+    assert isinstance(run(build(script(100_000, interval=0.001), [sink], on_tick=interrupt)), KeyboardInterrupt)
+    assert "out.mp4 is not signed" in caplog.text
+
+
 def test_a_source_that_cannot_open_is_an_error_before_any_sink_opens():
     sink = ScriptedSink()
     error = run(build(source([], open_error=SourceError("no camera")), [sink]))

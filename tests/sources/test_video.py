@@ -131,6 +131,37 @@ def test_a_file_that_is_cut_short_is_told(tmp_path: Path, caplog: pytest.LogCapt
     assert "of 3.0 seconds; copy or download it again." in told
 
 
+def test_an_avi_file_that_is_cut_short_is_told_by_its_count_of_pictures(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    noise = np.random.default_rng(0)
+    path = write_video(tmp_path / "v.avi", [noise.integers(0, 255, (64, 96, 3), np.uint8) for _ in range(75)], codec="mpeg4")
+    whole = path.read_bytes()
+    with FileSource(path) as source:
+        source.open()
+        assert len(everything(source)) == 75
+    assert caplog.messages == []
+    path.write_bytes(whole[: len(whole) // 2])
+    with FileSource(path) as source:
+        source.open()
+        assert 10 < len(everything(source)) < 60
+    assert any("is cut short or damaged: it ends early, after" in message for message in caplog.messages)
+
+
+def test_a_transport_stream_that_ends_within_a_packet_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    noise = np.random.default_rng(0)
+    path = write_video(tmp_path / "v.ts", [noise.integers(0, 255, (64, 96, 3), np.uint8) for _ in range(50)])
+    whole = path.read_bytes()
+    with FileSource(path) as source:
+        source.open()
+        assert len(everything(source)) == 50
+    assert caplog.messages == []
+    path.write_bytes(whole[: len(whole) // 2 // 188 * 188 + 100])
+    with FileSource(path) as source:
+        source.open()
+        everything(source)
+    assert [message for message in caplog.messages if "it ends in the middle of a packet" in message]
+
+
+
 def damaged(tmp_path: Path) -> Path:
     """A file with a stretch of nonsense in the middle."""
     path = write_video(tmp_path / "v.mkv", noise(40), codec="mpeg4")

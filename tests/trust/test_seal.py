@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,11 +11,12 @@ import pytest
 
 pytest.importorskip("c2pa", reason="c2pa-python is not installed: pip install 'realtime-faceswap[credentials]'")
 
+from benchmarks.endings import playable
 from realtime.errors import SinkError
 from realtime.sinks.image import ImageSink, save_still
 from realtime.sinks.select import open_output
 from realtime.sinks.video import VideoSink
-from realtime.trust import credentials
+from realtime.trust import credentials, seal
 from realtime.trust.credentials import Credentials, read
 from realtime.trust.seal import Sealer
 from realtime.trust.xmp import COMPOSITE, source_types
@@ -60,6 +62,37 @@ def test_a_still_is_signed(tmp_path: Path) -> None:
     assert read(path).by_ai and source_types(path) == [COMPOSITE]
 
 
+@pytest.mark.parametrize("step", ["sign", "read"])
+def test_ctrl_c_while_a_long_film_is_signed_leaves_the_unsigned_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    path, real, told = tmp_path / "out.mp4", getattr(credentials, step), []
+
+    def interrupted(*given: Any) -> Any:
+        signal.raise_signal(signal.SIGINT)
+        return real(*given)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    monkeypatch.setattr(credentials, step, interrupted)
+    monkeypatch.setattr(seal, "LONG", 100)
+    try:
+        with pytest.raises(SinkError, match=r"is not signed: the signing was broken off; the unsigned file is .*out\.unsigned\.mp4"):
+            run(open_output(str(path), seal=sealed(tmp_path, notify=told.append)), [frame(0), frame(1)])
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert len(told) == 1 and "signing the video" in told[0] and "Ctrl-C leaves it unsigned" in told[0]
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["keys", "out.unsigned.mp4"]
+    assert playable(tmp_path / "out.unsigned.mp4") and read(tmp_path / "out.unsigned.mp4").state == "none"
+
+
+def interrupted(path: Path) -> None:
+    raise KeyboardInterrupt
+
+
+def test_an_interrupt_between_the_steps_keeps_the_unsigned_file_too(tmp_path: Path) -> None:
+    with pytest.raises(SinkError, match="broken off; the unsigned file is"):
+        run(open_output(str(tmp_path / "out.mp4"), seal=interrupted), [frame(0), frame(1)])
+    assert playable(tmp_path / "out.unsigned.mp4")
+
+
 def failing(path: Path) -> None:
     raise SinkError("the Content Credentials could not be written (no reason)")
 
@@ -86,7 +119,7 @@ def test_a_second_failed_signing_replaces_no_first(tmp_path: Path) -> None:
 def test_what_does_not_read_back_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "p.mp4")
     before = path.read_bytes()
-    monkeypatch.setattr(credentials, "read", lambda path: Credentials("broken", problems=("assertion.bmffHash.mismatch",)))
+    monkeypatch.setattr(credentials, "read", lambda *given: Credentials("broken", problems=("assertion.bmffHash.mismatch",)))
     with pytest.raises(SinkError, match=r"do not read back \(assertion.bmffHash.mismatch\)"):
         sealed(tmp_path)(path)
     assert path.read_bytes() == before and not list(tmp_path.glob("*.part*"))
