@@ -86,11 +86,10 @@ class Provider:
 _CPU_NAME = "CPUExecutionProvider"
 _FRAME = "frame"
 CPU = Provider("", _CPU_NAME, "the processor", "onnxruntime")
-GPU_PROVIDERS = ("cuda", "directml", "coreml")
 
 
 def gpu_provider(option: str, ordinal: int = 0, memory: int | None = None) -> Provider:
-    """One of GPU_PROVIDERS on the GPU of this number; `memory` is the most bytes that a session may take there, where that can be said."""
+    """`cuda`, `directml` or `coreml` on the GPU of this number; `memory`: the most bytes for a session there, where that can be said."""
     if option == "cuda":
         # The default doubles its arena when it is full, and times every algorithm of each convolution at the first run.
         options = {"device_id": str(ordinal), "arena_extend_strategy": "kSameAsRequested", "cudnn_conv_algo_search": "HEURISTIC"}

@@ -7,39 +7,30 @@ from collections.abc import Callable, Sequence
 import cv2
 import numpy as np
 
-from realtime.models.base import Crop, Finish, Identity, Swapper
+from realtime.models.base import Crop, Finish, Swapper
 from realtime.models.swappers.aligned import to_patch
+from realtime.models.swappers.around import AroundSwapper
 from realtime.models.swappers.ring import PatchRing
-from realtime.types import Array, Face, Image, Patch, SourcePhoto
+from realtime.types import Array, Face, Image, Patch
 from realtime.vision import geometry
 from realtime.vision.align import FFHQ_512, crop
 
 _SIZE = 512
 
 
-class FinishedSwapper:
+class FinishedSwapper(AroundSwapper):
     """A swapper whose patch is taken into an aligned crop of 512 pixels, finished there and put back; implements `Swapper`.
 
     That samples the patch twice, so it is done only while one of the steps does something, which `worth` says.
     """
 
     def __init__(self, swapper: Swapper, finishes: Sequence[Finish], worth: Callable[[], bool] = lambda: True) -> None:
-        self._swapper, self._finishes, self._worth = swapper, tuple(finishes), worth
+        super().__init__(swapper, finishes)
+        self._finishes, self._worth = tuple(finishes), worth
         self._template = FFHQ_512 * np.float32(_SIZE / 512)
         self._before, self._swapped = (np.empty((_SIZE, _SIZE, 3), np.uint8) for _ in range(2))
         self._mask = np.empty((_SIZE, _SIZE), np.uint8)
         self._ring = PatchRing()
-
-    @property
-    def name(self) -> str:
-        return self._swapper.name
-
-    def fit(self, photos: Sequence[SourcePhoto]) -> Identity:
-        return self._swapper.fit(photos)
-
-    def use(self, identity: Identity) -> None:
-        self._swapper.use(identity)
-        self._forget()
 
     def swap(self, image: Image, face: Face) -> Patch | None:
         patch = self._swapper.swap(image, face)
@@ -55,16 +46,8 @@ class FinishedSwapper:
             step.finish(made)
         return to_patch(made, self._ring)
 
-    def reset(self) -> None:
-        self._swapper.reset()
-        self._forget()
-
     def fork(self) -> FinishedSwapper:
         return FinishedSwapper(self._swapper.fork(), [step.fork() for step in self._finishes], self._worth)
-
-    def _forget(self) -> None:
-        for step in self._finishes:
-            step.reset()
 
 
 def _draw(picture: Array, matrix: Array, out: Array, border: int) -> None:

