@@ -6,13 +6,13 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import cv2
 import numpy as np
 
-from realtime.backends.base import Session, SessionSpecs
+from realtime.backends.around import AroundSession
+from realtime.backends.base import Session
 from realtime.errors import BackendError, SinkError
 from realtime.sinks.lifecycle import Closing
 from realtime.sinks.null import NullSink
@@ -94,23 +94,12 @@ class Opened:
         self._open = False
 
 
-class Network:
+class Network(AroundSession):
     """Another session, with a `fault` that all of a run's networks share through `Faults`."""
 
     def __init__(self, session: Session, faults: Faults) -> None:
-        self._session, self._faults = session, faults
-
-    @property
-    def backend(self) -> str:
-        return self._session.backend
-
-    @property
-    def specs(self) -> SessionSpecs:
-        return self._session.specs
-
-    @property
-    def inputs(self) -> Mapping[str, Array]:
-        return self._session.inputs
+        super().__init__(session)
+        self._faults = faults
 
     def run(self, feeds: Mapping[str, Array] | None = None) -> Mapping[str, Array]:
         fault = self._faults.network
@@ -118,17 +107,8 @@ class Network:
             raise BackendError("the device was lost")
         while self._faults.network == "hangs":
             time.sleep(0.01)
-        outputs = self._session.run(feeds)
+        outputs = self.session.run(feeds)
         return {name: np.full_like(value, np.nan) for name, value in outputs.items()} if fault == "gives no numbers" else outputs
-
-    def close(self) -> None:
-        self._session.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
 
 
 class Clock(Managed):

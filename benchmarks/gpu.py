@@ -6,12 +6,11 @@ import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import onnx
 
-from realtime.backends.base import Session, SessionSpecs
+from realtime.backends.around import AroundSession
+from realtime.backends.base import Session
 from realtime.backends.select import open_session
 from realtime.models.base import Detector
 from realtime.models.swappers.aligned import AlignedSwapper
@@ -22,38 +21,22 @@ from tests.twins import recognisers
 from tests.twins.swappers import twin
 
 
-class Sleeping:
-    """A session whose every run takes `seconds`, asleep for what is left of them once a small twin has run; implements `Session`."""
+class Sleeping(AroundSession):
+    """A session whose every run takes `seconds`, asleep for what is left of them once a small twin has run."""
 
     def __init__(self, session: Session, seconds: float) -> None:
-        self._session, self._seconds = session, seconds
+        super().__init__(session)
+        self._seconds = seconds
 
     @property
     def backend(self) -> str:
-        return f"{self._session.backend}, asleep"
-
-    @property
-    def specs(self) -> SessionSpecs:
-        return self._session.specs
-
-    @property
-    def inputs(self) -> Mapping[str, Array]:
-        return self._session.inputs
+        return f"{self.session.backend}, asleep"
 
     def run(self, feeds: Mapping[str, Array] | None = None) -> Mapping[str, Array]:
         end = time.perf_counter() + self._seconds
-        outputs = self._session.run(feeds)
+        outputs = self.session.run(feeds)
         time.sleep(max(end - time.perf_counter(), 0.0))
         return outputs
-
-    def close(self) -> None:
-        self._session.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
 
 
 class Slowed:

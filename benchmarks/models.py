@@ -10,8 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from time import perf_counter, thread_time
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import cv2
 import numpy as np
@@ -19,7 +18,8 @@ import onnx
 
 from benchmarks import harness
 from benchmarks.harness import Row
-from realtime.backends.base import Session, SessionSpecs
+from realtime.backends.around import AroundSession
+from realtime.backends.base import Session
 from realtime.backends.select import open_session
 from realtime.models.swappers.exact import Exact
 from realtime.models.swappers.select import Surroundings, SwapOptions, open_swapper
@@ -86,39 +86,18 @@ def _picture(name: str) -> tuple[Image, Floats]:
         return np.asarray(image, np.uint8), stored[name]
 
 
-class Clocked:
-    """A session that keeps how long its runs took, in seconds of this thread; implements `Session`."""
+class Clocked(AroundSession):
+    """A session that keeps how long its runs took, in seconds of this thread."""
 
     def __init__(self, session: Session) -> None:
-        self._session = session
+        super().__init__(session)
         self.seconds = 0.0
-
-    @property
-    def backend(self) -> str:
-        return self._session.backend
-
-    @property
-    def specs(self) -> SessionSpecs:
-        return self._session.specs
-
-    @property
-    def inputs(self) -> Mapping[str, Array]:
-        return self._session.inputs
 
     def run(self, feeds: Mapping[str, Array] | None = None) -> Mapping[str, Array]:
         start = thread_time()
-        outputs = self._session.run(feeds)
+        outputs = self.session.run(feeds)
         self.seconds += thread_time() - start
         return outputs
-
-    def close(self) -> None:
-        self._session.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
 
 
 def around_each(folder: Path, scene: Scene, frames: int, limits: Mapping[str, harness.Limit]) -> list[Row]:

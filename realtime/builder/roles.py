@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType, TracebackType
-from typing import Self, cast
+from types import MappingProxyType
+from typing import cast
 
 import cv2
 import numpy as np
 
-from realtime.backends.base import Session, SessionSpecs
+from realtime.backends.around import AroundSession
+from realtime.backends.base import Session
 from realtime.builder import faces, fused
 from realtime.builder.fused import point_error
 from realtime.builder.gate import Limit
@@ -25,38 +26,17 @@ from realtime.vision.align import ARCFACE_112, align
 from realtime.vision.planes import fill_planes
 
 
-class Recording:
+class Recording(AroundSession):
     """A session that keeps copies of what it was fed, for calibration: the model's own preprocessing fills its inputs."""
 
     def __init__(self, session: Session) -> None:
-        self._session = session
+        super().__init__(session)
         self.taken: list[dict[str, Array]] = []
 
-    @property
-    def backend(self) -> str:
-        return self._session.backend
-
-    @property
-    def specs(self) -> SessionSpecs:
-        return self._session.specs
-
-    @property
-    def inputs(self) -> Mapping[str, Array]:
-        return self._session.inputs
-
     def run(self, feeds: Mapping[str, Array] | None = None) -> Mapping[str, Array]:
-        outputs = self._session.run(feeds)
-        self.taken.append({name: array.copy() for name, array in self._session.inputs.items()})
+        outputs = self.session.run(feeds)
+        self.taken.append({name: array.copy() for name, array in self.session.inputs.items()})
         return outputs
-
-    def close(self) -> None:
-        self._session.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
 
 
 def _detect(session: Session, scenes: Sequence[Scene], tools: Tools) -> Results:

@@ -11,11 +11,10 @@ from realtime.errors import ModelError
 from realtime.types import Array, Floats
 
 
-def square_planes(session: Session, who: str, *, size: int | None = None, multiple: int = 1) -> Floats:
+def square_planes(session: Session, who: str, *, size: int | None = None) -> Floats:
     """The bound input (3, n, n) float32 of a network that takes one square picture and nothing else.
 
-    `size` is the only n that will do, `multiple` what n must be a multiple of. Raises ModelError, one sentence that begins with `who`,
-    when the network takes anything else.
+    `size` is the only n that will do. Raises ModelError, one sentence that begins with `who`, when the network takes anything else.
     """
     side = "n" if size is None else str(size)
     specs = session.specs.inputs
@@ -23,8 +22,6 @@ def square_planes(session: Session, who: str, *, size: int | None = None, multip
     square = len(spec.shape) == 4 and spec.shape[:2] == (1, 3) and spec.shape[2] == spec.shape[3]
     if len(specs) != 1 or not square or spec.dtype != np.float32 or spec.shape[2] not in (size, None if size else spec.shape[2]):
         raise ModelError(f"{who} takes one square picture: expected (1, 3, {side}, {side}) float32, got {described(session.specs)}.")
-    if spec.shape[2] % multiple:
-        raise ModelError(f"{who} takes a square of a multiple of {multiple} pixels: expected (1, 3, n, n), got {spec.shape}.")
     planes: Floats = session.inputs[spec.name][0]
     return planes
 

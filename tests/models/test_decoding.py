@@ -157,7 +157,7 @@ def test_sface_takes_red_green_blue_and_gives_a_unit_vector() -> None:
 @pytest.mark.parametrize(
     ("model", "session", "sentence"),
     [
-        (YuNet, FakeSession([spec("x", 1, 3, 100, 100)], []), "multiple of 32 pixels: expected"),
+        (YuNet, FakeSession([spec("x", 1, 3, 100, 100)], []), "multiple of 32 pixels"),
         (MeshLandmarker, FakeSession([spec("x", 1, 3, 192, 100)], []), "one square crop: expected"),
         (MeshLandmarker, FakeSession([spec("x", 1, 3, 192, 192)], [spec("y", 5)]), "468 x 3 numbers and one more"),
         (SFace, FakeSession([spec("x", 1, 3, 96, 96)], []), "an aligned face: expected"),

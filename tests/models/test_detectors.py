@@ -21,6 +21,7 @@ from realtime.models.detectors.select import decoder, face_finder
 from realtime.types import Detection, Floats, Image
 from tests.models.conftest import OpenTwin
 from tests.twins import detectors as twins
+from tests.twins.half import halved
 
 STRIDE = 16
 Place = Callable[[int, int], tuple[Floats, Floats]]
@@ -73,6 +74,14 @@ KINDS: dict[str, tuple[Callable[[], Any], str, int, Place]] = {
     "yolov5n-face": (lambda: twins.yolo5_twin(), "yoloface", 640, _yolo),
     "yunet": (lambda: twins.yunet_twin(), "yunet", 320, _yunet),
 }
+WIDE: dict[str, tuple[Callable[[int, int], Any], Place]] = {
+    "scrfd": (lambda height, width: twins.scrfd_twin(size=(height, width)), _scrfd),
+    "retinaface": (lambda height, width: twins.retinaface_twin(size=(height, width)), _retinaface),
+    "yolo": (lambda height, width: twins.yolo_twin(size=(height, width)), _yolo),
+    "yolo raw": (lambda height, width: twins.yolo_raw_twin(size=(height, width)), _yolo_raw),
+    "yolo 5": (lambda height, width: twins.yolo5_twin(size=(height, width)), _yolo),
+    "yunet": (lambda height, width: twins.yunet_twin(size=(height, width)), _yunet),
+}
 BATCHED = tuple(f"{kind}_{stride}" for kind in ("score", "bbox", "kps") for stride in twins.STRIDES)
 
 
@@ -85,10 +94,10 @@ def frame(width: int, height: int, cells: list[tuple[int, int]], size: int) -> I
     return image
 
 
-def check(face: Detection, place: tuple[Floats, Floats], scale: float) -> None:
+def check(face: Detection, place: tuple[Floats, Floats], scale: float, near: float = 0.05) -> None:
     box, points = ((each + 0.5) * scale - 0.5 for each in place)
-    np.testing.assert_allclose(face.box, box, atol=0.05)
-    np.testing.assert_allclose(face.points, points, atol=0.05)
+    np.testing.assert_allclose(face.box, box, atol=near)
+    np.testing.assert_allclose(face.points, points, atol=near)
     assert face.points.shape == (5, 2)
     assert face.points.dtype == np.float32
     assert face.score == pytest.approx(1 / (1 + np.exp(-twins.answer()[0])), abs=1e-3)
@@ -106,6 +115,48 @@ def test_faces_come_out_where_they_are_in_the_picture(kind: str, open_twin: Open
         assert len(found) == 2
         for face, cell in zip(found, cells, strict=True):
             check(face, place(*cell), scale)
+
+
+@pytest.mark.parametrize("kind", WIDE)
+@pytest.mark.parametrize(("height", "width"), [(384, 640), (640, 352)])
+def test_inputs_need_not_be_square(kind: str, height: int, width: int, open_twin: OpenTwin) -> None:
+    """Pictures of the input's proportions fill it, others as much of it as they can."""
+    build, place = WIDE[kind]
+    finder = face_finder([open_twin(build(height, width))], "file.onnx")
+    last = (width // STRIDE - 2, height // STRIDE - 2)
+    for shape in ((height, width), (2 * height, 2 * width), (2 * height, width), (height, 2 * width)):
+        image, scale = np.zeros((*shape, 3), np.uint8), max(shape[0] / height, shape[1] / width)
+        for column, row in ((3, 4), last):
+            x, y, step = round(column * STRIDE * scale), round(row * STRIDE * scale), round(STRIDE * scale)
+            image[y : y + step, x : x + step] = twins.SKIN[::-1]
+        found = sorted(finder.detect(image), key=lambda face: face.box.y0)
+        inside = [cell for cell in ((3, 4), last) if (np.array(cell) * STRIDE * scale < shape[::-1]).all()]
+        assert len(found) == len(inside) >= 1
+        for face, cell in zip(found, inside, strict=True):
+            check(face, place(*cell), scale)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_half_precision_goes_in_and_out(kind: str, open_twin: OpenTwin) -> None:
+    """Half a pixel off at most: numbers above 512 have no finer steps than that."""
+    build, _, size, place = KINDS[kind]
+    finder = face_finder([open_twin(halved(build()))], "file.onnx")
+    low, high = sorted(finder.detect(frame(size, size, [(4, 3), (14, 8)], size)), key=lambda face: face.box.y0)
+    check(low, place(4, 3), 1, near=0.5)
+    check(high, place(14, 8), 1, near=0.5)
+
+
+@pytest.mark.parametrize("build", [lambda: twins.scrfd_twin(size=(640, 360)), lambda: twins.yolo_raw_twin(size=(100, 640))])
+def test_a_side_that_the_grids_do_not_fill_is_one_sentence(build: Callable[[], Any], open_twin: OpenTwin) -> None:
+    with pytest.raises(ModelError, match=r"^A face detector takes a picture with height and width a multiple of 32 pixels, .*\.$"):
+        face_finder([open_twin(build())], "file.onnx")
+
+
+def test_a_network_of_whole_numbers_is_one_sentence() -> None:
+    session = grid_session(320, {})
+    bytes_ = FakeSession([spec("x", 1, 3, 320, 320, dtype=np.uint8)], session.specs.outputs)
+    with pytest.raises(ModelError, match=r"expected \(1, 3, height, width\) of floats, got x .*uint8"):
+        face_finder([bytes_], "file.onnx")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -146,6 +197,16 @@ def test_a_file_of_open_size_gets_a_copy_for_each_size(build: Callable[[], Any],
     assert [session.specs.inputs[0].shape for session in sessions] == [(1, 3, 640, 640), (1, 3, 320, 320)]
     found = face_finder(sessions, "det.onnx").detect(frame(640, 640, [(4, 4)], 640))
     assert len(found) == 1
+
+
+def test_only_the_open_side_is_written_down(open_twin: OpenTwin, tmp_path: Path) -> None:
+    model = twins.scrfd_twin(size=(384, 640))
+    model.graph.input[0].type.tensor_type.shape.dim[3].dim_param = "width"
+    onnx.save(model, tmp_path / "det.onnx")
+    (copy,) = fixed_copies(tmp_path / "det.onnx", (320,), tmp_path / "sized")
+    session = open_twin(onnx.load(str(copy)))
+    assert session.specs.inputs[0].shape == (1, 3, 384, 320)
+    assert len(face_finder([session], "det.onnx").detect(frame(320, 320, [(4, 4)], 320))) == 1
 
 
 def test_a_file_of_fixed_size_is_used_as_it_is(tmp_path: Path) -> None:
@@ -240,22 +301,22 @@ def looks(finder: FaceFinder, large: FakeSession, small: FakeSession, image: Ima
     return large.runs - before[0], small.runs - before[1]
 
 
-WIDE = np.zeros((720, 1280, 3), np.uint8)
+HD = np.zeros((720, 1280, 3), np.uint8)
 
 
 def test_a_network_that_misses_large_faces_looks_at_full_and_half_and_in_vain_at_a_quarter() -> None:
     large, small = grid_session(640, {}), grid_session(320, {})
-    assert looks(face_finder([large, small], "x"), large, small, WIDE) == (1, 2)
+    assert looks(face_finder([large, small], "x"), large, small, HD) == (1, 2)
     alone = grid_session(640, {})
-    face_finder([alone], "x").detect(WIDE)
+    face_finder([alone], "x").detect(HD)
     assert alone.runs == 3
 
 
 def test_a_network_that_finds_large_faces_looks_again_only_when_thorough() -> None:
     session = FakeSession([spec("images", 1, 3, 640, 640)], [spec("output0", 1, 20, 8400)])
-    face_finder([session], "x").detect(WIDE)
+    face_finder([session], "x").detect(HD)
     assert session.runs == 1
-    face_finder([session], "x", thorough=True).detect(WIDE)
+    face_finder([session], "x", thorough=True).detect(HD)
     assert session.runs == 4
 
 
@@ -276,10 +337,10 @@ def filled(size: int, runs: int = 1000) -> FakeSession:
 def test_a_face_in_the_background_does_not_hide_the_one_that_fills_the_picture() -> None:
     """At full size only the small one is seen, at half size both; each is reported once, the best first."""
     large, small = grid_session(640, {16: [100]}), filled(320)
-    found = face_finder([large, small], "x").detect(WIDE)
+    found = face_finder([large, small], "x").detect(HD)
     assert [round(max(face.box.width, face.box.height)) for face in found] == [128, 1024]
-    assert len(face_finder([filled(640), grid_session(320, {})], "x").detect(WIDE)) == 1
-    both = face_finder([grid_session(640, {16: [44]}), grid_session(320, {8: [44]})], "x").detect(WIDE)
+    assert len(face_finder([filled(640), grid_session(320, {})], "x").detect(HD)) == 1
+    both = face_finder([grid_session(640, {16: [44]}), grid_session(320, {8: [44]})], "x").detect(HD)
     assert len(both) == 1
 
 
@@ -287,27 +348,27 @@ def test_a_face_that_fills_the_picture_is_looked_for_at_the_smaller_size_from_th
     """256 pixels of 320: at full size it would measure 512, and SCRFD misses faces above 256."""
     large, small = grid_session(640, {}), filled(320)
     finder = face_finder([large, small], "x", adaptive=True)
-    assert looks(finder, large, small, WIDE) == (1, 1)
-    assert looks(finder, large, small, WIDE) == (0, 1)
+    assert looks(finder, large, small, HD) == (1, 1)
+    assert looks(finder, large, small, HD) == (0, 1)
     other = np.zeros((720, 1000, 3), np.uint8)
     assert looks(finder, large, small, other) == (1, 1)  # another picture: nothing is known of it
-    assert looks(finder, large, small, WIDE) == (0, 1)  # of this one it still is
+    assert looks(finder, large, small, HD) == (0, 1)  # of this one it still is
     steady = face_finder([large, small], "x")
-    assert looks(steady, large, small, WIDE) == looks(steady, large, small, WIDE) == (1, 1)
+    assert looks(steady, large, small, HD) == looks(steady, large, small, HD) == (1, 1)
 
 
 def test_a_small_face_keeps_the_large_input() -> None:
     large, small = grid_session(640, {16: [100]}), grid_session(320, {})
     finder = face_finder([large, small], "x", adaptive=True)
-    assert looks(finder, large, small, WIDE) == looks(finder, large, small, WIDE) == (1, 1)
+    assert looks(finder, large, small, HD) == looks(finder, large, small, HD) == (1, 1)
 
 
 def test_when_the_large_face_is_gone_all_sizes_are_tried_and_the_full_one_comes_first_again() -> None:
     large, small = grid_session(640, {}), filled(320, runs=1)
     finder = face_finder([large, small], "x", adaptive=True)
-    assert looks(finder, large, small, WIDE) == (1, 1)
-    assert looks(finder, large, small, WIDE) == (1, 2)
-    assert looks(finder, large, small, WIDE) == (1, 2)
+    assert looks(finder, large, small, HD) == (1, 1)
+    assert looks(finder, large, small, HD) == (1, 2)
+    assert looks(finder, large, small, HD) == (1, 2)
 
 
 def test_a_small_picture_is_not_blown_up_to_the_large_input() -> None:

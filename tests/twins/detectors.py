@@ -14,6 +14,8 @@ from onnx import TensorProto, helper, numpy_helper
 from realtime.types import Array, Floats
 
 STRIDES = (8, 16, 32)
+Size = int | tuple[int, int]
+"""Of a square, or height and width."""
 SKIN = (230, 140, 100)
 """Red, green, blue. Anything about as red, grey or black is no face."""
 YUNET_SHARE = np.float32(0.3)
@@ -33,8 +35,8 @@ def answer(colour: tuple[int, int, int] = SKIN) -> tuple[float, Floats, Floats]:
     return float(logit), _DISTANCES[0] @ unit + _DISTANCES[1], _POINTS[0] @ unit + _POINTS[1]
 
 
-def scrfd_twin(stride: int = 16, size: int | None = None, names: tuple[str, ...] = (), batched: bool = False) -> Any:
-    """`input.1` (1, 3, size, size), open where None; nine outputs (cells * 2, 1 | 4 | 10), the first anchor of each cell alive.
+def scrfd_twin(stride: int = 16, size: Size | None = None, names: tuple[str, ...] = (), batched: bool = False) -> Any:
+    """`input.1` (1, 3, height, width), open where None; nine outputs (cells * 2, 1 | 4 | 10), the first anchor of each cell alive.
 
     The names default to those of det_10g; exports with `batched` outputs (1, cells * 2, ...) exist too.
     """
@@ -49,7 +51,7 @@ def scrfd_twin(stride: int = 16, size: int | None = None, names: tuple[str, ...]
 
 
 def retinaface_twin(
-    stride: int = 16, size: int | None = 640, names: tuple[str, str, str] = ("output", "outputt", "outputtt"), softmax: bool = True
+    stride: int = 16, size: Size | None = 640, names: tuple[str, str, str] = ("output", "outputt", "outputtt"), softmax: bool = True
 ) -> Any:
     """`input` (1, 3, size, size), open where None; boxes (1, n, 4), probabilities (1, n, 2), points (1, n, 10); the first prior alive."""
     net = _Net("input", size or "size", mean=(104.0, 117.0, 123.0), deviation=1.0, rgb=False)
@@ -66,7 +68,7 @@ def retinaface_twin(
     return net.model("retinaface")
 
 
-def yolo_twin(stride: int = 16, size: int = 640) -> Any:
+def yolo_twin(stride: int = 16, size: Size = 640) -> Any:
     """`images` (1, 3, 640, 640) -> `output0` (1, 20, n): the box's middle lies in the middle of the cell; sizes and points in pixels."""
     net = _Net("images", size, mean=(0.0, 0.0, 0.0), deviation=255.0, rgb=True)
     grids = []
@@ -74,11 +76,11 @@ def yolo_twin(stride: int = 16, size: int = 640) -> Any:
         middle, sides, score, points = _finished(net, size, step, step == stride)
         seen = [part for point in points for part in (point, score)]
         grids.append(net.op("Concat", middle, sides, score, *seen, axis=1))
-    net.output(net.op("Concat", *grids, axis=2), "output0", [1, 20, sum((size // step) ** 2 for step in STRIDES)])
+    net.output(net.op("Concat", *grids, axis=2), "output0", [1, 20, sum(_count(size, step) for step in STRIDES)])
     return net.model("yolo")
 
 
-def yolo5_twin(stride: int = 16, size: int = 640) -> Any:
+def yolo5_twin(stride: int = 16, size: Size = 640) -> Any:
     """`input` -> `output` (1, n, 16) as YOLOv5-face: objectness 1 everywhere, the score of the class last."""
     net = _Net("input", size, mean=(0.0, 0.0, 0.0), deviation=255.0, rgb=True)
     grids = []
@@ -87,20 +89,20 @@ def yolo5_twin(stride: int = 16, size: int = 640) -> Any:
         sure = net.op("Add", net.op("Mul", score, net.const(np.float32(0))), net.const(np.float32(1)))
         grids.append(net.op("Concat", middle, sides, sure, *points, score, axis=1))
     table = net.op("Transpose", net.op("Concat", *grids, axis=2), perm=[0, 2, 1])
-    net.output(table, "output", [1, sum((size // step) ** 2 for step in STRIDES), 16])
+    net.output(table, "output", [1, sum(_count(size, step) for step in STRIDES), 16])
     return net.model("yolo5")
 
 
-def _finished(net: _Net, size: int, step: int, alive: bool) -> tuple[str, str, str, list[str]]:
+def _finished(net: _Net, size: Size, step: int, alive: bool) -> tuple[str, str, str, list[str]]:
     """Of one grid: middles (1, 2, n) of the cells, width and height, the score and the five points, in pixels."""
-    middle = net.const(_corners(size // step)[None] * step + step / 2)
+    middle = net.const(_corners(size, step)[None] * step + step / 2)
     distances, logit, points = (net.head(kind, step, alive=alive) for kind in ("distances", "logit", "points"))
     scaled = [net.op("Mul", net.flat(head, width), net.const(np.float32(step))) for head, width in ((distances, 4), (points, 10))]
     each = [net.op("Add", net.part(scaled[1], 2 * n, 2 * n + 2), middle) for n in range(5)]
     return middle, net.part(scaled[0], 0, 2), net.op("Sigmoid", net.flat(logit, 1)), each
 
 
-def yolo_raw_twin(stride: int = 16, size: int | None = 640) -> Any:
+def yolo_raw_twin(stride: int = 16, size: Size | None = 640) -> Any:
     """`images` -> three grids (1, 80, h, w): four distributions of 16, all of them at once at the bin of the rounded distance, the logit,
     and five points with visibility, in half strides from the cell's corner."""
     net = _Net("images", size or "side", mean=(0.0, 0.0, 0.0), deviation=255.0, rgb=True)
@@ -115,7 +117,7 @@ def yolo_raw_twin(stride: int = 16, size: int | None = 640) -> Any:
     return net.model("yolo_raw")
 
 
-def yunet_twin(stride: int = 16, size: int = 320) -> Any:
+def yunet_twin(stride: int = 16, size: Size = 320) -> Any:
     """`input` (1, 3, size, size) blue first, 0..255; cls, obj, bbox and kps of each stride, (1, cells, 1 | 1 | 4 | 10).
 
     The four numbers of the box are YUNET_SHARE of `answer`'s: two of them are logarithms.
@@ -126,24 +128,32 @@ def yunet_twin(stride: int = 16, size: int = 320) -> Any:
             head = net.op("Transpose", net.head(kind, step, alive=step == stride), perm=[0, 2, 3, 1])
             rows = net.op("Reshape", head, net.whole([1, -1, width]))
             rows = net.op("Mul", rows, net.const(YUNET_SHARE)) if name == "bbox" else rows
-            net.output(net.op("Sigmoid", rows) if kind == "logit" else rows, f"{name}_{step}", [1, (size // step) ** 2, width])
+            net.output(net.op("Sigmoid", rows) if kind == "logit" else rows, f"{name}_{step}", [1, _count(size, step), width])
     return net.model("yunet")
 
 
-def _corners(side: int) -> Array:
-    """(2, side * side): column and row of each cell."""
-    return np.indices((side, side), np.float32)[::-1].reshape(2, -1)
+def _corners(size: Size, step: int) -> Array:
+    """(2, cells): column and row of each cell."""
+    return np.indices([int(side) // step for side in _sides(size)], np.float32)[::-1].reshape(2, -1)
+
+
+def _count(size: Size, step: int) -> int:
+    return _corners(size, step).shape[1]
+
+
+def _sides(size: Size | str) -> tuple[int | str, int | str]:
+    return size if isinstance(size, tuple) else (size, size)
 
 
 class _Net:
     """A graph that sees unit red, green and blue, whatever goes in."""
 
-    def __init__(self, name: str, size: int | str, *, mean: tuple[float, float, float], deviation: float, rgb: bool) -> None:
+    def __init__(self, name: str, size: Size | str, *, mean: tuple[float, float, float], deviation: float, rgb: bool) -> None:
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
         self._outputs: list[Any] = []
         self._pooled: dict[int, str] = {}
-        self._input = helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 3, size, size])
+        self._input = helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 3, *_sides(size)])
         pixels = self.op("Mul", name, self.const(np.float32(deviation / 255)))
         unit = self.op("Add", pixels, self.const(np.array(mean, np.float32).reshape(1, 3, 1, 1) / 255))
         self._unit = unit if rgb else self.op("Gather", unit, self.whole([2, 1, 0]), axis=1)

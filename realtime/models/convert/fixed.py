@@ -14,6 +14,8 @@ from realtime.models.records import PARTIAL, sha256_of
 def fixed_copies(path: Path, sizes: tuple[int, ...], folder: Path) -> tuple[Path, ...]:
     """The file itself when its input has a fixed size, else one copy for each of `sizes`, kept in `folder` for the next time.
 
+    A copy is as high and as wide as its size where the file leaves height or width open.
+
     For networks with one picture (batch, 3, height, width) as input that run at any size. Raises ModelError when the file is no such
     network, cannot be read, or the copy cannot be written.
     """
@@ -59,7 +61,7 @@ def _copy(path: Path, size: int, target: Path) -> Path:
         return target
     network = _loaded(path)
     dims = _dims(network, path)
-    for dim, wanted in zip(dims, (1, 3, size, size), strict=True):
+    for dim, wanted in zip(dims, (1, 3, dims[2].dim_value or size, dims[3].dim_value or size), strict=True):
         dim.dim_value = wanted
     forget_shapes(network)
     try:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+import numpy as np
+
 from realtime.backends.base import Session
 from realtime.errors import ModelError
-from realtime.models.detectors.letterbox import Letterbox, Pixels
+from realtime.models.detectors.letterbox import Letterbox, Pixels, Size, scale_to
 from realtime.models.detectors.rows import best, detection, merged, suppress
-from realtime.models.tensors import square_planes
+from realtime.models.tensors import described
 from realtime.types import Array, Detection, Floats, Image
 
 LARGEST = 256
 """Pixels of the input that a face may measure before a smaller look at it is tried first: 40% of the usual 640, above which SCRFD, whose
 anchors end there, begins to miss faces. One for all: a large face needs no fine look."""
-_MULTIPLE = 32
-"""The coarsest grid of all these networks has one cell in 32 x 32 pixels."""
 _SHAPES = 8
 """Of pictures that one finder is given: frames, and crops of the face."""
 SMALLER = (0.5, 0.25)
@@ -47,8 +47,12 @@ class Decoder(Protocol):
 class _View:
     """One network as it is used at one size: all of its input, or the top left part of it."""
 
-    def __init__(self, session: Session, box: Letterbox, decoder: Decoder, size: int) -> None:
+    def __init__(self, session: Session, box: Letterbox, decoder: Decoder, size: Size) -> None:
         self.session, self.box, self.decoder, self.size = session, box, decoder, size
+
+    def span(self, image: Image) -> float:
+        """Pixels that the longer side of the image takes of the input."""
+        return scale_to(image, self.size) * float(max(image.shape[:2]))
 
     def look(self, image: Image, score: float) -> list[Detection]:
         scale = self.box.fill(image, self.size)
@@ -57,7 +61,7 @@ class _View:
 
 
 class FaceFinder:
-    """Finds faces from about 10 pixels of the network's square input, to which the picture is fitted.
+    """Finds faces from about 10 pixels of the network's input, to which the picture is fitted.
 
     `networks`: sessions of one network at different input sizes, with their decoders; the smaller ones save time where a face is large.
     `score`: 0..1, below it a face is not reported. `min_face`: shorter box side in image pixels below which a face is not reported.
@@ -110,30 +114,36 @@ class FaceFinder:
         """The looks to take until a face is found, those of a group together: the likeliest, the smaller ones, then the larger ones."""
         views, first = self._views, 0
         if self._adaptive:
-            enough = sum(view.size >= max(image.shape[:2]) for view in views)
+            enough = sum(view.span(image) >= max(image.shape[:2]) for view in views)
             views = views[max(enough - 1, 0) :]
             share = self._shares.get(image.shape, 0.0)
-            first = min(sum(share * view.size > LARGEST for view in views), len(views) - 1)
+            first = min(sum(share * view.span(image) > LARGEST for view in views), len(views) - 1)
         after = first + (self._together if first == 0 else 1)
         return [views[first:after], *([view] for view in views[after:]), *([view] for view in views[:first][::-1])]
 
 
 def _views(networks: Sequence[tuple[Session, Decoder]], shares: Sequence[float]) -> list[_View]:
     """All looks, the largest first, each with the smallest network that is large enough for it."""
-    boxes = [(session, Letterbox(_planes(session, decoder), decoder.pixels), decoder) for session, decoder in networks]
-    boxes.sort(key=lambda each: -each[1].size)
-    full = boxes[0][1].size
-    sizes = {box.size for _, box, _ in boxes} | {round(full * share) for share in shares}
-    return [_View(*[each for each in boxes if each[1].size >= size][-1], size) for size in sorted(sizes, reverse=True)]
+    boxes = [(session, Letterbox(_planes(session), decoder.pixels), decoder) for session, decoder in networks]
+    boxes.sort(key=lambda each: each[1].size, reverse=True)
+    height, width = boxes[0][1].size
+    sizes = {box.size for _, box, _ in boxes} | {(round(height * share), round(width * share)) for share in shares}
+    holding = {size: [each for each in boxes if all(np.greater_equal(each[1].size, size))] for size in sizes}
+    return [_View(*holding[size][-1], size) for size in sorted(sizes, reverse=True)]
 
 
-def _planes(session: Session, decoder: Decoder) -> Floats:
-    return square_planes(session, decoder.name, multiple=_MULTIPLE)
+def _planes(session: Session) -> Floats:
+    planes: Floats = session.inputs[session.specs.inputs[0].name][0]
+    return planes
 
 
-def grids(session: Session, strides: Sequence[int]) -> list[int]:
-    """Cells along one side of the grid of each stride. Raises ModelError when the input is no square of a multiple of the strides."""
-    shape = session.specs.inputs[0].shape
-    if len(shape) != 4 or shape[2] != shape[3] or shape[2] % strides[-1]:
-        raise ModelError(f"A face detector takes a square of a multiple of {strides[-1]} pixels: expected (1, 3, n, n), got {shape}.")
-    return [shape[2] // stride for stride in strides]
+def grids(session: Session, strides: Sequence[int]) -> list[tuple[int, int]]:
+    """Rows and columns of the grid of each stride. Raises ModelError when the input is no one picture of floats that the grids fill."""
+    specs = session.specs.inputs
+    shape, coarsest = specs[0].shape, strides[-1]
+    if len(specs) != 1 or len(shape) != 4 or shape[:2] != (1, 3) or specs[0].dtype != np.float32:
+        raise ModelError(f"A face detector takes one picture: expected (1, 3, height, width) of floats, got {described(session.specs)}.")
+    if shape[2] % coarsest or shape[3] % coarsest or not shape[2] * shape[3]:
+        sides = f"height and width a multiple of {coarsest} pixels, which its coarsest grid needs"
+        raise ModelError(f"A face detector takes a picture with {sides}, got {shape[2]} x {shape[3]}: export it at such a size.")
+    return [(shape[2] // stride, shape[3] // stride) for stride in strides]

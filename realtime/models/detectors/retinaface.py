@@ -3,7 +3,7 @@ as trained by biubug6/Pytorch_Retinaface with MobileNet 0.25 and ResNet-50, and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -60,13 +60,13 @@ class RetinaFaceDecoder:
         return rows(centre - half, centre + half, faces[keep], moved)
 
 
-def priors(sides: list[int]) -> Floats:
+def priors(shapes: Sequence[tuple[int, int]]) -> Floats:
     """(n, 3) float32: centre x, y and side in pixels of every prior box; cell by cell, the smaller of a cell's two first."""
-    grids = []
-    for side, stride, sizes in zip(sides, STRIDES, SIZES, strict=True):
-        centres = np.repeat((cells(side) + np.float32(0.5)) * np.float32(stride), len(sizes), axis=0)
-        grids.append(np.column_stack([centres, np.tile(np.array(sizes, np.float32), side * side)]))
-    return np.concatenate(grids)
+    parts = []
+    for grid, stride, sizes in zip(shapes, STRIDES, SIZES, strict=True):
+        centres = np.repeat((cells(grid) + np.float32(0.5)) * np.float32(stride), len(sizes), axis=0)
+        parts.append(np.column_stack([centres, np.tile(np.array(sizes, np.float32), grid[0] * grid[1])]))
+    return np.concatenate(parts)
 
 
 def _probability(both: Array) -> Array:

@@ -19,9 +19,9 @@ def rows(low: Array, high: Array, scores: Array, points: Array) -> Floats:
     return np.concatenate([low, high - low, scores[:, None], points], axis=1).astype(np.float32)
 
 
-def cells(side: int) -> Floats:
-    """(side * side, 2) float32: column and row of each cell of a square grid, row by row."""
-    down, across = np.divmod(np.arange(side * side), side)
+def cells(grid: tuple[int, int]) -> Floats:
+    """(rows * columns, 2) float32: column and row of each cell of a grid of so many rows and columns, row by row."""
+    down, across = np.divmod(np.arange(grid[0] * grid[1]), grid[1])
     return np.stack([across, down], axis=1).astype(np.float32)
 
 

@@ -34,8 +34,8 @@ class ScrfdDecoder:
     misses_large = True
 
     def __init__(self, session: Session) -> None:
-        sides = grids(session, STRIDES)
-        counts = {ANCHORS * side * side: stride for side, stride in zip(sides, STRIDES, strict=True)}
+        shapes = grids(session, STRIDES)
+        counts = {ANCHORS * rows * columns: stride for (rows, columns), stride in zip(shapes, STRIDES, strict=True)}
         self._outputs: dict[tuple[int, int], str] = {}
         for output in session.specs.outputs:
             width = output.shape[-1]
@@ -46,7 +46,7 @@ class ScrfdDecoder:
             got = described(session.specs)
             raise ModelError(f"SCRFD gives scores, boxes and points of {ANCHORS} anchors for each of three grids, this network: {got}.")
         self._centres = {
-            stride: np.repeat(cells(side) * np.float32(stride), ANCHORS, axis=0) for side, stride in zip(sides, STRIDES, strict=True)
+            stride: np.repeat(cells(grid) * np.float32(stride), ANCHORS, axis=0) for grid, stride in zip(shapes, STRIDES, strict=True)
         }
 
     @staticmethod

@@ -11,6 +11,7 @@ from realtime.models.detectors.retinaface import RetinaFaceDecoder
 from realtime.models.detectors.scrfd import ScrfdDecoder
 from realtime.models.detectors.yoloface import YoloFaceDecoder, YoloFaceRawDecoder
 from realtime.models.detectors.yunet import YuNetDecoder
+from realtime.models.floats import in_floats
 from realtime.models.tensors import described
 
 KINDS = (YuNetDecoder, ScrfdDecoder, RetinaFaceDecoder, YoloFaceDecoder, YoloFaceRawDecoder)
@@ -24,7 +25,7 @@ def face_finder(
 
     Raises ModelError, one sentence, when the network is none that we know, or gives no points.
     """
-    networks = [(session, decoder(session, file)) for session in sessions]
+    networks = [(session, decoder(session, file)) for session in map(in_floats, sessions)]
     return FaceFinder(networks, score=score, min_face=min_face, thorough=thorough, adaptive=adaptive)
 
 

@@ -73,11 +73,11 @@ class YoloFaceRawDecoder:
     misses_large = False
 
     def __init__(self, session: Session) -> None:
-        sides = grids(session, STRIDES)
-        named = {output.shape[-1]: output.name for output in session.specs.outputs if output.shape[1:2] == (_RAW,)}
-        if set(named) != set(sides):
+        shapes = grids(session, STRIDES)
+        named = {output.shape[-2:]: output.name for output in session.specs.outputs if output.shape[1:2] == (_RAW,)}
+        if set(named) != set(shapes):
             raise ModelError(f"YOLO-face gives {_RAW} numbers for each cell of three grids, this network: {described(session.specs)}.")
-        self._grids = [(named[side], stride, cells(side)) for side, stride in zip(sides, STRIDES, strict=True)]
+        self._grids = [(named[grid], stride, cells(grid)) for grid, stride in zip(shapes, STRIDES, strict=True)]
 
     @staticmethod
     def fits(specs: SessionSpecs) -> bool:

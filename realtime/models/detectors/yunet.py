@@ -26,7 +26,7 @@ class YuNetDecoder:
     misses_large = False
 
     def __init__(self, session: Session) -> None:
-        self._cells = {stride: cells(side) for stride, side in zip(STRIDES, grids(session, STRIDES), strict=True)}
+        self._cells = {stride: cells(grid) for stride, grid in zip(STRIDES, grids(session, STRIDES), strict=True)}
 
     @staticmethod
     def fits(specs: SessionSpecs) -> bool:
@@ -51,7 +51,7 @@ class YuNetDecoder:
 
 
 class YuNet(FaceFinder):
-    """Finds every face of about 10 to 300 pixels in the network's square input, to which the image is shrunk (or grown) to fit.
+    """Finds every face of about 10 to 300 pixels in the network's input, to which the image is shrunk (or grown) to fit.
 
     `thorough`: look again at a smaller scale when nothing was found; for photos, where a face may fill the picture and time matters little.
     """

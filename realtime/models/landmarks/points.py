@@ -13,6 +13,7 @@ import numpy as np
 
 from realtime.backends.base import Session, TensorSpec
 from realtime.errors import ModelError
+from realtime.models.floats import in_floats
 from realtime.models.tensors import described, sound, square_planes
 from realtime.types import Array, Floats, Image, Region
 from realtime.vision import align, geometry
@@ -69,6 +70,7 @@ class PointLandmarker:
     """Finds points in an upright square crop around a face whose mesh is known. Raises ModelError for a network of no known layout."""
 
     def __init__(self, session: Session, file: str) -> None:
+        session = in_floats(session)
         self._layout, self._output = _layout(session, file)
         self._planes = square_planes(session, self._layout.name)
         self._size = int(self._planes.shape[1])

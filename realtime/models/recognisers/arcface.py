@@ -6,6 +6,7 @@ import numpy as np
 
 from realtime.backends.base import Session
 from realtime.errors import ModelError
+from realtime.models.floats import in_floats
 from realtime.models.tensors import only_output, sound, square_planes
 from realtime.types import Floats, Image
 from realtime.vision.align import ARCFACE_112, align
@@ -30,6 +31,7 @@ class ArcFace:
     """
 
     def __init__(self, session: Session, name: str = "arcface", *, normalises: bool = False) -> None:
+        session = in_floats(session)
         self._planes = square_planes(session, "ArcFace", size=_SIZE)
         self._output = only_output(session, "ArcFace", NUMBERS)
         self._session, self._name = session, name

@@ -6,6 +6,7 @@ import numpy as np
 
 from realtime.backends.base import Session
 from realtime.errors import ModelError
+from realtime.models.floats import in_floats
 from realtime.models.recognisers.arcface import NUMBERS
 from realtime.models.tensors import described, only_output, sound
 from realtime.types import Floats
@@ -19,6 +20,7 @@ class Converter:
     """
 
     def __init__(self, session: Session) -> None:
+        session = in_floats(session)
         spec = session.specs.inputs[0]
         if len(session.specs.inputs) != 1 or spec.shape != (1, NUMBERS) or spec.dtype != np.float32:
             got = described(session.specs)

@@ -6,6 +6,7 @@ import math
 
 from realtime.backends.base import Session
 from realtime.errors import ModelError
+from realtime.models.floats import in_floats
 from realtime.models.recognisers.arcface import NUMBERS, ArcFace
 from realtime.models.recognisers.sface import SFace
 from realtime.models.tensors import described
@@ -17,6 +18,7 @@ _MXNET_INPUT = "data"
 
 def recogniser_of(session: Session, file: str, name: str) -> SFace | ArcFace:
     """SFace or ArcFace. `name` is that of the weights, `file` names the network in errors. Raises ModelError for another network."""
+    session = in_floats(session)
     numbers = [math.prod(output.shape) for output in session.specs.outputs]
     inputs = session.specs.inputs
     if numbers == [_SFACE_NUMBERS]:
