@@ -96,7 +96,23 @@ def shuffled(b: Any, vector: Value, order: Sequence[int]) -> Value:
 
 
 def splat(b: Any, scalar: Value, lanes: int = LANES) -> Value:
-    return shuffled(b, with_lane(b, ir.Constant(_vector(lanes), ir.Undefined), scalar, 0), (0,) * lanes)
+    """The number, of whatever kind, in every lane."""
+    return shuffled(b, with_lane(b, ir.Constant(ir.VectorType(scalar.type, lanes), ir.Undefined), scalar, 0), (0,) * lanes)
+
+
+def wholes(values: Sequence[int]) -> Value:
+    """A constant of whole numbers of 32 bits."""
+    return ir.Constant(ir.VectorType(_SHORT, len(values)), list(values))
+
+
+def short(b: Any, value: Value) -> Value:
+    """The low 32 bits of a whole number."""
+    return b.trunc(value, _SHORT)
+
+
+def load_word(b: Any, address: Value) -> Value:
+    """Four bytes as one whole number of 32 bits."""
+    return b.load(b.bitcast(address, _SHORT.as_pointer()), align=1)
 
 
 def cut(b: Any, values: Value) -> Value:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 from numba import njit, types
 
 from realtime.compiled import compiled, emit
+from realtime.compiled.emit import LANES
 from realtime.types import Array, Floats, Image
 
 _BITS: Final = 16
 _ONE: Final = 1 << _BITS
 """Positions in the image are whole numbers of 65536ths of a pixel: quicker to split than floats."""
+
+_FAR, _MANY = 1 << (31 - _BITS), 1 << 31
+"""Pixels one way and bytes, from which positions and offsets do not fit into 32 bits."""
 
 
 @emit.intrinsic
@@ -36,6 +41,64 @@ def _blend_four(typing: Any, image: Any, top: Any, bottom: Any, fx: Any, fy: Any
         return context.get_dummy_value()
 
     return types.void(image, top, bottom, fx, fy, planes, first, second, third, scale, shift), generate
+
+
+@emit.intrinsic
+def _blend_eight(typing: Any, image: Any, stride: Any, sx: Any, sy: Any, ax: Any, ay: Any, planes: Any, first: Any, second: Any, third: Any,
+                 scale: Any, shift: Any) -> Any:  # fmt: skip
+    """As `_blend_four` for eight pixels of a row of the planes, the first of which lies at (sx, sy), each (ax, ay) after the one before.
+
+    Reads seven bytes of each row of the image, which are `stride` apart.
+    """
+
+    def generate(context: Any, b: Any, signature: Any, args: Any) -> Any:
+        _, stride, sx, sy, ax, ay, _, *places, _, _ = args
+        pixels, out, scale, shift = (emit.data(context, b, signature.args[n], args[n]) for n in (0, 6, 10, 11))
+        (left, fx), (top, fy) = (_split(b, start, step) for start, step in ((sx, ax), (sy, ay)))
+        upper = [emit.at(b, pixels, at) for at in _offsets(b, left, top, stride)]
+        lower = [emit.at(b, address, stride) for address in upper]
+        corners = [_gather(b, row, offset) for row in (upper, lower) for offset in (0, 3)]
+        for channel, place in enumerate(places):
+            a, c, d, e = (_channel(b, corner, channel) for corner in corners)
+            near = emit.multiply_add(b, b.fsub(d, a), fy, a)
+            far = emit.multiply_add(b, b.fsub(e, c), fy, c)
+            mixed = emit.multiply_add(b, b.fsub(far, near), fx, near)
+            factor, summand = (emit.splat(b, b.load(emit.at(b, array, channel))) for array in (scale, shift))
+            emit.store(b, emit.multiply_add(b, mixed, factor, summand), emit.at(b, out, place))
+        return context.get_dummy_value()
+
+    return types.void(image, stride, sx, sy, ax, ay, planes, first, second, third, scale, shift), generate
+
+
+def _split(b: Any, start: Any, step: Any) -> tuple[Any, Any]:
+    """Eight positions `step` apart: the whole pixels, and the share of the next one."""
+    first, apart = (emit.splat(b, emit.short(b, value)) for value in (start, step))
+    positions = b.add(first, b.mul(apart, emit.wholes(range(LANES))))
+    rest = emit.floats(b, b.and_(positions, _all(_ONE - 1)))
+    return b.ashr(positions, _all(_BITS)), b.fmul(rest, emit.constant((1 / _ONE,) * LANES))
+
+
+def _all(number: int) -> Any:
+    return emit.wholes((number,) * LANES)
+
+
+def _offsets(b: Any, left: Any, top: Any, stride: Any) -> list[Any]:
+    """Of each pixel's first byte."""
+    offsets = b.add(b.mul(top, emit.splat(b, emit.short(b, stride))), b.mul(left, _all(3)))
+    return [emit.index(b, emit.lane(b, offsets, n)) for n in range(LANES)]
+
+
+def _gather(b: Any, addresses: Sequence[Any], offset: int) -> Any:
+    """Four bytes from each of eight addresses."""
+    values = _all(0)
+    for n, address in enumerate(addresses):
+        values = emit.with_lane(b, values, emit.load_word(b, emit.at(b, address, offset)), n)
+    return values
+
+
+def _channel(b: Any, pixels: Any, channel: int) -> Any:
+    """The level of one channel, of pixels of four bytes."""
+    return emit.floats(b, b.and_(b.lshr(pixels, _all(8 * channel)), _all(255)))
 
 
 @njit(nogil=True, error_model="numpy")
@@ -68,7 +131,7 @@ def sample_planes(image: Image, back: Array, planes: Floats, scale: Floats, shif
 
     `back` (2, 3) maps a pixel of the planes to one of the image (h, w, 3) uint8; outside of it all is black. Levels are multiplied by
     `scale` and added to `shift`, (3,) float32 in the order of the planes; `reverse` turns BGR to RGB. One pass in place of a warp, a
-    split and a conversion; *measured*, 192 x 192: under half of their time.
+    split and a conversion; *measured*, 192 x 192: under a third of their time.
     """
     scales, shifts = np.zeros(8, np.float32), np.zeros(8, np.float32)
     for channel in range(3):
@@ -79,12 +142,19 @@ def sample_planes(image: Image, back: Array, planes: Floats, scale: Floats, shif
     first, last = (2 * plane, 0) if reverse else (0, 2 * plane)
     ax, ay = int(np.rint(back[0, 0] * _ONE)), int(np.rint(back[1, 0] * _ONE))
     unit = np.float32(1 / _ONE)
+    short = max(height, width) < _FAR and height * width * 3 < _MANY
     for y in range(planes.shape[1]):
         px, py = int(np.rint((back[0, 1] * y + back[0, 2]) * _ONE)), int(np.rint((back[1, 1] * y + back[1, 2]) * _ONE))
         # Eight bytes are read: two pixels and two thirds of a third, which the last row of the image may not have.
         begin, end = _within(px, ax, (width - 3) * _ONE, 0, planes.shape[2])
         begin, end = _within(py, ay, (height - 1) * _ONE, begin, end)
-        for x in range(planes.shape[2]):
+        eights = max(end - begin, 0) // LANES if short else 0
+        for n in range(eights):
+            x = begin + n * LANES
+            to = y * row + x
+            _blend_eight(image, width * 3, px + ax * x, py + ay * x, ax, ay, planes, to + first, to + plane, to + last, scales, shifts)
+        for n in range(planes.shape[2] - eights * LANES):
+            x = n if n < begin else n + eights * LANES
             sx, sy = px + ax * x, py + ay * x
             left, top = sx >> _BITS, sy >> _BITS
             fx, fy = np.float32(np.int32(sx & (_ONE - 1))) * unit, np.float32(np.int32(sy & (_ONE - 1))) * unit

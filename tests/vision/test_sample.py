@@ -46,6 +46,17 @@ def test_whole_pixels_are_taken_as_they_are_up_to_the_last_row_and_column() -> N
     assert not planes.any()
 
 
+@pytest.mark.parametrize("across", [0, 32_700, 40_000])
+def test_a_picture_too_wide_for_positions_of_32_bits(across: int) -> None:
+    part = np.random.default_rng(6).integers(0, 256, (20, 64, 3), np.uint8)
+    image = np.pad(part, ((0, 0), (across, 0), (0, 0)))
+    planes = np.empty((3, 16, 40), np.float32)
+    sample_planes(image, np.array([[1.2, 0.1, across + 2.3], [-0.05, 1, 3.4]]), planes, ONE, ZERO, False)
+    alone = np.empty_like(planes)
+    sample_planes(part, np.array([[1.2, 0.1, 2.3], [-0.05, 1, 3.4]]), alone, ONE, ZERO, False)
+    np.testing.assert_allclose(planes, alone, atol=0.02)
+
+
 @pytest.mark.parametrize("reverse", [False, True])
 def test_planes_are_scaled_and_shifted_each_by_its_own_and_rows_may_be_apart(reverse: bool) -> None:
     image = np.random.default_rng(5).integers(0, 256, (20, 30, 3), np.uint8)

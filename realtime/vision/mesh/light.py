@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from numba import types
 
+from realtime.compiled import emit
 from realtime.types import Array
 from realtime.vision.mesh.maths import kernel
 
 TERMS: Final = 8
+"""As many as a register has lanes."""
 RIDGE: Final = np.array([1e-3, 0.5, 0.5, 0.5, 2.0, 2.0, 2.0, 2.0], np.float32)
 """Relative ridge per term: the mean is free, directions are held a little, products more (few normals face sideways)."""
 
@@ -34,40 +37,56 @@ def fit_light(colour: Array, basis: Array, weight: Array, scale: float, coeffici
     """Robust ridge regression colour ~ basis @ coefficients, blind to brows, beard, hair and hands.
 
     colour: (V, 3) BGR levels; basis: (V, 8); weight: (V,); scale: residual in levels from which a vertex counts as an outlier
-    (Geman-McClure weights, three rounds). Writes coefficients (8, 3) and residual (V, 3), both float32.
+    (Geman-McClure weights, three rounds). Writes coefficients (8, 3) and residual (V, 3). All are float32 and C-contiguous.
     """
-    count = len(colour)
+    trust, normal, right = weight.copy(), np.empty((TERMS, TERMS), np.float32), np.empty((3, TERMS), np.float32)
     total = np.float32(0.0)
-    for v in range(count):
+    for v in range(len(weight)):
         total += weight[v]
-    for step in range(3):
-        normal = np.zeros((TERMS, TERMS), np.float32)
-        right = np.zeros((TERMS, 3), np.float32)
-        for v in range(count):
-            w = weight[v]
-            if step > 0:
-                error = residual[v, 0] ** 2 + residual[v, 1] ** 2 + residual[v, 2] ** 2
-                w /= (np.float32(1.0) + error / np.float32(3.0 * scale * scale)) ** 2
-            _accumulate(basis[v], colour[v], w, normal, right)
+    for _ in range(3):
+        _equations(basis, colour, trust, len(colour), normal, right)
         for i in range(TERMS):
             normal[i, i] += RIDGE[i] * (np.float32(0.02) * total + np.float32(1e-3))
-        solve(normal, right, coefficients)
-        for v in range(count):
+        solve(normal, right.T, coefficients)
+        for v in range(len(colour)):
+            error = np.float32(0.0)
             for c in range(3):
-                fit = np.float32(0.0)
-                for i in range(TERMS):
-                    fit += basis[v, i] * coefficients[i, c]
-                residual[v, c] = colour[v, c] - fit
+                residual[v, c] = colour[v, c] - light_at(basis, v, coefficients, c)
+                error += residual[v, c] * residual[v, c]
+            doubt = np.float32(1.0) + error / np.float32(3.0 * scale * scale)
+            trust[v] = weight[v] / (doubt * doubt)
 
 
 @kernel
-def _accumulate(row: Array, colour: Array, weight: np.float32, normal: Array, right: Array) -> None:
+def light_at(basis: Array, v: int, coefficients: Array, channel: int) -> Any:
+    """One channel's level at a vertex by the fit."""
+    level = np.float32(0.0)
     for i in range(TERMS):
-        a = weight * row[i]
-        for j in range(TERMS):
-            normal[i, j] += a * row[j]
-        for c in range(3):
-            right[i, c] += a * colour[c]
+        level += basis[v, i] * coefficients[i, channel]
+    return level
+
+
+@emit.intrinsic
+def _equations(typing: Any, basis: Any, colour: Any, weight: Any, count: Any, normal: Any, right: Any) -> Any:
+    """The normal equations: normal (8, 8) = basis' W basis, right (3, 8) = colour' W basis. All sums stay in registers."""
+
+    def generate(context: Any, b: Any, signature: Any, args: Any) -> Any:
+        rows, colours, weights, *out = (emit.data(context, b, signature.args[n], args[n]) for n in (0, 1, 2, 4, 5))
+
+        def vertex(v: Any, sums: list[Any]) -> list[Any]:
+            terms = emit.load(b, emit.at(b, rows, b.mul(v, emit.number(TERMS))))
+            weighted = b.fmul(terms, emit.splat(b, b.load(emit.at(b, weights, v))))
+            levels = emit.at(b, colours, b.mul(v, emit.number(3)))
+            factors = [emit.shuffled(b, terms, (i,) * TERMS) for i in range(TERMS)]
+            factors += [emit.splat(b, b.load(emit.at(b, levels, c))) for c in range(3)]
+            return [emit.multiply_add(b, factor, weighted, total) for factor, total in zip(factors, sums, strict=True)]
+
+        sums = emit.loop(b, args[3], [emit.constant((0.0,) * TERMS)] * (TERMS + 3), vertex)
+        for i, total in enumerate(sums):
+            emit.store(b, total, emit.at(b, out[i // TERMS], i % TERMS * TERMS))
+        return context.get_dummy_value()
+
+    return types.void(basis, colour, weight, count, normal, right), generate
 
 
 @kernel

@@ -8,7 +8,7 @@ import numpy as np
 
 from realtime.types import Array
 from realtime.vision.mesh import colour
-from realtime.vision.mesh.light import TERMS, fit_light, light_basis
+from realtime.vision.mesh.light import TERMS, fit_light, light_at, light_basis
 from realtime.vision.mesh.maths import kernel, ramp
 from realtime.vision.mesh.occlusion import hair_cover, update_occlusion
 from realtime.vision.mesh.pose import RIGID, fit_pose
@@ -239,10 +239,7 @@ def _target_light(
     for v in range(count):
         error = np.float32(0.0)
         for c in range(3):
-            fit = np.float32(0.0)
-            for i in range(TERMS):
-                fit += basis[v, i] * history.light[i, c]
-            residual[v, c] = target[v, c] - fit
+            residual[v, c] = target[v, c] - light_at(basis, v, history.light, c)
             error += residual[v, c] * residual[v, c]
         likeness[v] = np.exp(-error / np.float32(6 * 28.0 * 28.0))
 
