@@ -6,10 +6,10 @@ import argparse
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 import cv2
-import numpy as np
 import onnx
 
 from benchmarks import harness, stages
@@ -139,20 +139,14 @@ def instructions() -> list[str]:
 def path(limits: Mapping[str, Limit]) -> list[Row]:
     """The per-frame path on both libraries and as it is by default, in turns, so that what else goes on befalls all: thread CPU time."""
     with ExitStack() as cleanup:
-        paths = {name: stages.Bench(cleanup, name).frames("720p_258px") for name in ("auto", "openvino", "onnxruntime")}
-        taken: dict[str, dict[str, list[float]]] = {name: {"follow": [], "all": []} for name in paths}
-        for turn in range(ROUNDS + 1):
-            for name, frames in paths.items():
-                times = [next(frames) for _ in range(BLOCK)]
-                if turn:  # the first is for warming up
-                    for part, values in taken[name].items():
-                        values += [each[part] * 1e3 for each in times]
-    medians = {(name, part): float(np.median(values)) for name, parts in taken.items() for part, values in parts.items()}
-    told = {"follow": "follow (region, mesh network, smoothing)", "all": "follow + swap + paste"}
-    rows = [Row("path 1280x720", f"{told[part]}, {name}", value, "ms") for (name, part), value in medians.items()]
-    for part, words in {"follow": "following", "all": "all of it"}.items():
+        paths = {name: partial(next, stages.Bench(cleanup, name).frames("720p_258px")) for name in ("auto", "openvino", "onnxruntime")}
+        taken = harness.by_turns(paths, ROUNDS, BLOCK)
+    words = {"follow": "follow (region, mesh network, smoothing)", stages.TOGETHER: stages.TOGETHER}
+    parts = {(name, part): [frame[part] for frame in frames] for part in words for name, frames in taken.items()}
+    rows = [harness.steady("path 1280x720", f"{words[part]}, {name}", values, BLOCK) for (name, part), values in parts.items()]
+    for part, word in {"follow": "following", stages.TOGETHER: "all of it"}.items():
         for name in ("openvino", "auto"):
-            limit = limits.get("path") if (name, part) == ("openvino", "all") else None
-            ratio = medians["onnxruntime", part] / medians[name, part]
-            rows.append(Row("path 1280x720", f"{words}, {name} times faster than onnxruntime", ratio, "x", limit))
+            limit = limits.get("path") if (name, part) == ("openvino", stages.TOGETHER) else None
+            both = parts["onnxruntime", part], parts[name, part]
+            rows.append(harness.ratio("path 1280x720", f"{word}, {name} times faster than onnxruntime", *both, BLOCK, limit))
     return rows

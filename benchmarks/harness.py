@@ -15,12 +15,13 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
@@ -28,6 +29,7 @@ from realtime.errors import RealtimeError
 from realtime.machine import cores, cpu_name
 
 BUDGETS = Path(__file__).with_name("budgets.toml")
+Side = TypeVar("Side", bound=Hashable)
 Taken = TypeVar("Taken")
 LIBRARIES = ("realtime-faceswap", "numpy", "opencv-python-headless", "numba", "onnxruntime", "openvino")
 
@@ -152,14 +154,37 @@ def report_of(module: str, *arguments: str) -> dict[str, Any]:
         return dict(json.loads(file.read_text(encoding="utf-8")))
 
 
-def by_turns(sides: Mapping[str, Callable[[], Taken]], rounds: int, each: int) -> dict[str, list[Taken]]:
+def by_turns(sides: Mapping[Side, Callable[[], Taken]], rounds: int, each: int) -> dict[Side, list[Taken]]:
     """What every side's call gives, `each` times in a row, A B A B. The first round is a warm-up and does not count."""
-    taken: dict[str, list[Taken]] = {name: [] for name in sides}
+    taken: dict[Side, list[Taken]] = {name: [] for name in sides}
     for turn in range(rounds + 1):
         for name, call in sides.items():
             values = [call() for _ in range(each)]
             taken[name] += values if turn else []
     return taken
+
+
+def medians(values: Sequence[float], each: int) -> NDArray[np.float64]:
+    """The median of each whole round of values that were taken `each` in a row."""
+    whole = np.asarray(values, np.float64)[: max(len(values) // each, 1) * each]
+    return np.asarray(np.median(whole.reshape(-1, min(each, len(whole))), axis=1), np.float64)
+
+
+def steady(name: str, metric: str, values: Sequence[float], each: int, limit: Limit | None = None, unit: str = "ms", note: str = "") -> Row:
+    """The median of the rounds' medians, with the least and the most of them and p95 of all values in the note.
+
+    A second in which the machine does something else spoils one round, which then shows, and not the figure.
+    """
+    rounds = medians(values, each)
+    told = f"{len(rounds)} rounds {rounds.min():.2f} to {rounds.max():.2f}, p95 {np.percentile(values, 95):.2f}"
+    return Row(name, metric, float(np.median(rounds)), unit, limit, f"{told}; {note}" if note else told)
+
+
+def ratio(name: str, metric: str, of: Sequence[float], to: Sequence[float], each: int, limit: Limit | None = None, note: str = "") -> Row:
+    """How many times `to` is `of`: the median over rounds of the ratio within a round, in which both had the same machine."""
+    rounds = medians(of, each) / medians(to, each)
+    told = f"{len(rounds)} rounds {rounds.min():.3g} to {rounds.max():.3g}"
+    return Row(name, metric, float(np.median(rounds)), "times", limit, f"{told}; {note}" if note else told)
 
 
 def spread(name: str, metric: str, values: Sequence[float], unit: str, limits: Mapping[str, Limit], key: str) -> list[Row]:

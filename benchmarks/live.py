@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 import tempfile
 import time
@@ -37,7 +38,9 @@ from realtime.storage import model_store
 from realtime.types import Image, OutputFrame, State
 
 WARM_UP = 2.0
-"""Seconds at the start that do not count: caches fill, the first face is found."""
+"""Seconds from the first frame on that do not count: caches fill, the first face is found."""
+_PATIENCE = 120.0
+"""Seconds after which a run ends in which the first frame came late or never."""
 MB = 1e6
 _MEMORY_SECONDS = 0.25
 _GRID = {1: (1, 1), 2: (2, 1), 4: (2, 2), 8: (4, 2)}
@@ -120,11 +123,15 @@ class Viewer(NullSink):
     def __init__(self) -> None:
         super().__init__()
         self.seen: list[Seen] = []
+        self.counted_from: float | None = None
+        """When the warm-up ends, once the first frame of the camera was seen."""
 
     def write(self, frame: OutputFrame) -> None:
         now = time.monotonic()
         super().write(frame)
         self.seen.append(Seen(now, stamp.age(frame.i420, now), frame.state, time.process_time()))
+        if self.counted_from is None and frame.seq >= 0:
+            self.counted_from = now + WARM_UP
 
 
 def in_own_process(case: Case) -> Outcome:
@@ -136,10 +143,17 @@ def measure(case: Case) -> Outcome:
     _keep_to(case.cores)
     cv2.setNumThreads(1)  # as the program does
     viewer, memory = Viewer(), _Memory()
+
+    def tick() -> None:
+        memory.tick()
+        begin = viewer.counted_from
+        if begin is not None and time.monotonic() >= begin + case.seconds:
+            pipeline.stop()
+
     with ExitStack() as cleanup:
-        pipeline = pipeline_of(case, [viewer], cleanup, memory.tick)
+        pipeline = pipeline_of(case, [viewer], cleanup, tick)
         pipeline.run()
-    return _outcome(pipeline, viewer.seen, memory.samples)
+    return _outcome(pipeline, viewer, memory.samples)
 
 
 def _keep_to(cores: int) -> None:
@@ -159,7 +173,7 @@ class _Memory:
 
 
 def pipeline_of(case: Case, sinks: Sequence[Sink], cleanup: ExitStack, on_tick: Callable[[], None] = lambda: None) -> Pipeline:
-    """The product's own, from the synthetic camera to these sinks, for the case's time and the warm-up; `cleanup` closes its networks."""
+    """The product's own, from the synthetic camera to these sinks; who runs it ends it. `cleanup` closes its networks."""
     settings = Settings(sources=((assets.SOURCE,),), faces="all" if case.faces > 1 else "main")
     store = model_store()
     store.ensure(needed(settings, store))
@@ -174,7 +188,7 @@ def pipeline_of(case: Case, sinks: Sequence[Sink], cleanup: ExitStack, on_tick: 
         sinks,
         controls=controls,
         on_tick=on_tick,
-        limits=Limits(seconds=case.seconds + WARM_UP),
+        limits=Limits(seconds=case.seconds + WARM_UP + _PATIENCE),
     )
 
 
@@ -195,9 +209,8 @@ def people(case: Case) -> Image:
     return np.ascontiguousarray(np.tile(one, (rows, columns, 1)))
 
 
-def _outcome(pipeline: Pipeline, seen: list[Seen], memory: list[tuple[float, float]]) -> Outcome:
-    begin = seen[0].at + WARM_UP if seen else 0.0
-    counted = [each for each in seen if each.at >= begin]
+def _outcome(pipeline: Pipeline, viewer: Viewer, memory: list[tuple[float, float]]) -> Outcome:
+    counted = [each for each in viewer.seen if each.at >= (viewer.counted_from or math.inf)]
     told = pipeline.telemetry.report(pipeline.dropped, 1.0, {})
     outcome = Outcome(dropped=told["dropped"], frames_in=told["frames_in"], detections=told["detections"])
     outcome.faces, outcome.stages = told["faces"]["mean"] or 0.0, told["stage_ms"] | told["part_ms"]

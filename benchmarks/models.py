@@ -18,6 +18,7 @@ import onnx
 
 from benchmarks import harness
 from benchmarks.harness import Row
+from benchmarks.stages import to_and_fro
 from realtime.backends.around import AroundSession
 from realtime.backends.base import Session
 from realtime.backends.select import open_session
@@ -34,12 +35,15 @@ SUMMARY = "what the code around each swap network costs, beside insightface's, a
 DATA = Path(__file__).parents[1] / "tests" / "data"
 SIZE, FACE = (1280, 720), 258
 """The frame, and how wide the face in it is, in pixels: as in the benchmark `stages`."""
+INSIGHTFACE, BESIDE = "insightface INSwapper.get", "inswapper_128"
+"""The peer, and the network that both run."""
 STEPS = 24
 """Different pictures of the moving face, played to and fro."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--frames", type=int, default=200, metavar="N", help="frames measured around each network [200]")
+    parser.add_argument("--frames", type=int, default=200, metavar="N", help="frames measured around each network, in all rounds [200]")
+    parser.add_argument("--rounds", type=int, default=10, metavar="N", help="how often each network has its turn [10]")
     parser.add_argument("--runs", type=int, default=3, metavar="N", help="runs of each network of the published size; 0: none [3]")
 
 
@@ -48,10 +52,10 @@ def run(options: argparse.Namespace) -> int:
     limits = harness.budgets("models")
     scene = Scene()
     with tempfile.TemporaryDirectory() as folder:
-        rows = around_each(Path(folder), scene, options.frames, limits)
-        rows += beside_insightface(Path(folder), scene, options.frames, limits)
+        rows = around_each(Path(folder), scene, options, limits)
         rows += of_published_size(Path(folder), options.runs)
-    return harness.finish("models", rows, {"frames": options.frames, "runs": options.runs, "size": SIZE, "face": FACE}, options.json)
+    settings = {"frames": options.frames, "rounds": options.rounds, "runs": options.runs, "size": SIZE, "face": FACE}
+    return harness.finish("models", rows, settings, options.json)
 
 
 class Scene:
@@ -71,11 +75,9 @@ class Scene:
         frame = cv2.warpAffine(image, matrix, SIZE, borderMode=cv2.BORDER_REFLECT)
         return np.asarray(frame, np.uint8), Face(Landmarks(moved, 1.0), Box(*geometry.bounds(moved)), 1)
 
-    def played(self, count: int) -> Iterator[tuple[Image, Face]]:
-        """Fresh copies of the frames, to and fro."""
-        period = 2 * (STEPS - 1)
-        for n in range(count):
-            image, face = self.frames[min(n % period, period - n % period)]
+    def played(self) -> Iterator[tuple[Image, Face]]:
+        """Fresh copies of the frames, to and fro without end."""
+        for image, face in to_and_fro(self.frames):
             yield image.copy(), face
 
 
@@ -100,23 +102,41 @@ class Clocked(AroundSession):
         return outputs
 
 
-def around_each(folder: Path, scene: Scene, frames: int, limits: Mapping[str, harness.Limit]) -> list[Row]:
-    """Align, normalise, tensor to pixels, mask, warp back and paste, of every kind of network, on its small twin."""
-    onnx.save(recognisers.arcface_twin(), folder / "w600k_r50.onnx")
-    for kind in ("ghost", "simswap", "hififace"):
-        onnx.save(recognisers.converter_twin(), folder / f"crossface_{kind}.onnx")
-    rows = []
-    for name in DISTINCT:
-        onnx.save(twin(name), folder / f"{name}.onnx")
-        limit = limits.get(f"around_{TWINS[name].size}")
-        rows.append(_around(name, folder / f"{name}.onnx", SwapOptions(), scene, frames, limit))
-    onnx.save(dfm_twin(), folder / "twin.dfm")
-    rows.append(_around("dfm, 160 pixels", folder / "twin.dfm", SwapOptions(), scene, frames, None))
-    rows.append(_around("inswapper_128 in 4 passes", folder / "inswapper_128.onnx", SwapOptions(size=256), scene, frames, None))
+def around_each(folder: Path, scene: Scene, options: argparse.Namespace, limits: Mapping[str, harness.Limit]) -> list[Row]:
+    """Align, normalise, tensor to pixels, mask, warp back and paste, of every kind of network, on its small twin; and insightface's own
+    `INSwapper.get(paste_back=True)` on that of inswapper_128. All by turns."""
+    ways = {name: _way(path, chosen, scene) for name, (path, chosen) in _twins(folder).items()}
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            ways[INSIGHTFACE] = _played(_insightface(folder / f"{BESIDE}.onnx"), scene)
+    except ImportError as error:
+        print(f"insightface is not installed ({error}): pip install insightface, or pip install '.[peers]'")
+    each = max(options.frames // options.rounds, 1)
+    taken = harness.by_turns(ways, options.rounds, each)
+    bounds = {name: limits.get(f"around_{TWINS[name].size}") for name in DISTINCT}
+    rows = [harness.steady(name, "around the network", values, each, bounds.get(name)) for name, values in taken.items()]
+    if INSIGHTFACE in taken:
+        both, limit = (taken[INSIGHTFACE], taken[BESIDE]), limits.get("insightface_over_ours")
+        rows.append(harness.ratio(BESIDE, "insightface over ours", *both, each, limit))
     return rows
 
 
-def _around(name: str, path: Path, options: SwapOptions, scene: Scene, frames: int, limit: harness.Limit | None) -> Row:
+def _twins(folder: Path) -> dict[str, tuple[Path, SwapOptions]]:
+    """Files of all kinds of swap networks, and what goes with them, by the name of what is measured."""
+    onnx.save(recognisers.arcface_twin(), folder / "w600k_r50.onnx")
+    for kind in ("ghost", "simswap", "hififace"):
+        onnx.save(recognisers.converter_twin(), folder / f"crossface_{kind}.onnx")
+    for name in DISTINCT:
+        onnx.save(twin(name), folder / f"{name}.onnx")
+    onnx.save(dfm_twin(), folder / "twin.dfm")
+    files = {name: (folder / f"{name}.onnx", SwapOptions()) for name in DISTINCT}
+    files["dfm, 160 pixels"] = folder / "twin.dfm", SwapOptions()
+    files[f"{BESIDE} in 4 passes"] = folder / f"{BESIDE}.onnx", SwapOptions(size=256)
+    return files
+
+
+def _way(path: Path, options: SwapOptions, scene: Scene) -> Callable[[], float]:
+    """Milliseconds of the next frame."""
     sessions: list[Clocked] = []
 
     def open_network(path: Path) -> Session:
@@ -135,36 +155,13 @@ def _around(name: str, path: Path, options: SwapOptions, scene: Scene, frames: i
         paste(image, patch.x, patch.y, patch.colour, patch.alpha)
         return thread_time() - start - (sum(session.seconds for session in sessions) - before)
 
-    taken = _measured(one, scene, frames)
-    return Row(name, "around the network", float(np.median(taken)), "ms", limit, spread(taken))
+    return _played(one, scene)
 
 
-def spread(taken: list[float]) -> str:
-    """How far a busy machine spreads the figures."""
-    return f"least {min(taken):.2f}, p95 {np.percentile(taken, 95):.2f}"
-
-
-def _measured(one: Callable[[Image, Face], float], scene: Scene, frames: int) -> list[float]:
-    """Milliseconds of each frame, after some that do not count."""
-    warm = max(frames // 10, 3)
-    return [one(image, face) * 1e3 for image, face in scene.played(warm + frames)][warm:]
-
-
-def beside_insightface(folder: Path, scene: Scene, frames: int, limits: Mapping[str, harness.Limit]) -> list[Row]:
-    """insightface's own `INSwapper.get(paste_back=True)` on the same twin and frames, and how many times as much it costs."""
-    try:
-        with contextlib.redirect_stdout(io.StringIO()):
-            peer = _insightface(folder / "inswapper_128.onnx")
-    except ImportError as error:
-        print(f"insightface is not installed ({error}): pip install insightface, or pip install '.[peers]'")
-        return []
-    theirs = _measured(peer, scene, max(frames // 4, 3))
-    ours = _around("", folder / "inswapper_128.onnx", SwapOptions(), scene, frames, None).value
-    median = float(np.median(theirs))
-    return [
-        Row("insightface INSwapper.get", "around the network", median, "ms", None, spread(theirs)),
-        Row("inswapper_128", "insightface over ours", median / ours, "times", limits.get("insightface_over_ours")),
-    ]
+def _played(one: Callable[[Image, Face], float], scene: Scene) -> Callable[[], float]:
+    """Milliseconds of the next frame of the scene."""
+    frames = scene.played()
+    return lambda: one(*next(frames)) * 1e3
 
 
 def _insightface(path: Path) -> Callable[[Image, Face], float]:

@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import harness
-from benchmarks.floors import floors
+from benchmarks import floors, harness
 from benchmarks.harness import Chart, Limit, Row
 
 SUMMARY = "our path beside insightface's FaceAnalysis and INSwapper: total and overhead, same swap network, frames and threads"
@@ -59,7 +58,8 @@ def run(options: argparse.Namespace) -> int:
     if find_spec("insightface") is None:
         print("insightface is not installed, so that only our side is measured: pip install '.[peers]'")
     limits = harness.budgets("peers")
-    rows = [row for size in SIZES.values() for row in floors(size, 12 * options.rounds)]
+    calls = {named: call for size in SIZES.values() for named, call in floors.floors(size).items()}
+    rows = floors.rows(harness.by_turns(calls, options.rounds, EACH), EACH)
     found = {}
     for cell in (Cell(size, faces, options.face, options.rounds) for size in SIZES for faces in FACES):
         found[cell] = Sides(**harness.report_of("benchmarks.peers", "--cell", json.dumps(asdict(cell))))
@@ -76,12 +76,12 @@ def rows_of(cell: Cell, sides: Sides, limits: Mapping[str, Limit]) -> list[Row]:
     for side, values in sides.overhead.items():
         limit = keys.get(f"overhead_{cell.size}") if side == OURS else None
         rows += [
-            Row(name, f"{side}: total", median(sides.total[side]), "ms", None, "wall time, a small network"),
-            Row(name, f"{side}: overhead", median(values), "ms", limit, f"p95 {np.percentile(values, 95):.2f}"),
+            harness.steady(name, f"{side}: total", sides.total[side], cell.each, note="wall time, a small network"),
+            harness.steady(name, f"{side}: overhead", values, cell.each, limit),
         ]
     if THEIRS in sides.overhead:
-        ratio = median(sides.overhead[THEIRS]) / median(sides.overhead[OURS])
-        rows.append(Row(name, f"{THEIRS} over {OURS}", ratio, "times", keys.get(f"ratio_{cell.size}"), "overhead"))
+        both = sides.overhead[THEIRS], sides.overhead[OURS]
+        rows.append(harness.ratio(name, f"{THEIRS} over {OURS}", *both, cell.each, keys.get(f"ratio_{cell.size}"), "overhead"))
     return rows
 
 

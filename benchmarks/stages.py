@@ -1,10 +1,14 @@
-"""CPU time of the per-frame path, stage by stage, beside what a copy, a colour conversion and a plain paste cost on the same machine."""
+"""CPU time of the per-frame path, stage by stage, beside what a copy, a colour conversion and a plain paste cost on the same machine.
+
+All of them by turns: a machine that is slower for a while is so for each, and the spread of the rounds shows it.
+"""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from itertools import count
 from time import thread_time
 from typing import TypeVar
@@ -12,9 +16,8 @@ from typing import TypeVar
 import cv2
 import numpy as np
 
-from benchmarks import harness
-from benchmarks.floors import floors, median
-from benchmarks.harness import Chart, Row
+from benchmarks import floors, harness
+from benchmarks.harness import Chart, Limit, Row
 from realtime import app, assets, loading
 from realtime.finders import needed
 from realtime.following import tracking
@@ -29,40 +32,71 @@ from realtime.vision import geometry
 from realtime.vision.blend import paste
 
 Thing = TypeVar("Thing")
+Parts = Mapping[tuple[str, str], float]
+"""Milliseconds of one frame, by name and metric of a row."""
 SUMMARY = "CPU time a frame of follow, swap, paste and what comes after, one thread, beside floors"
 CASES = {"720p_258px": ((1280, 720), 258), "720p_400px": ((1280, 720), 400), "1080p_258px": ((1920, 1080), 258)}
 """Frame size and width of the face mesh in pixels."""
 SIZES = {"720p": (1280, 720), "1080p": (1920, 1080)}
-TOGETHER, AFTER = "follow + swap + paste", "badge, I420, mark, hand-over"
+TOGETHER, AFTER, IN_ALL = "follow + swap + paste", "badge, I420, mark, hand-over", "default path in all"
 LOOP = 24
 """Different pictures of the moving face, played to and fro."""
 FPS = 30.0
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--frames", type=int, default=300, metavar="N", help="frames measured in each case [300]")
-    parser.add_argument("--warm-up", type=int, default=40, metavar="N", help="frames before the measurement [40]")
+    parser.add_argument("--frames", type=int, default=300, metavar="N", help="frames measured in each case, in all rounds [300]")
+    parser.add_argument("--rounds", type=int, default=10, metavar="N", help="how often each case and floor has its turn [10]")
 
 
 def run(options: argparse.Namespace) -> int:
     cv2.setNumThreads(1)
-    limits = harness.budgets("stages")
-    rows = [row for size in SIZES.values() for row in floors(size, options.frames)]
+    each = max(options.frames // options.rounds, 1)
     with ExitStack() as cleanup:
-        bench = Bench(cleanup)
-        for name, (size, width) in CASES.items():
-            rows += bench.case(name, size, width, options, limits.get(name))
-    rows += [row for name, size in SIZES.items() for row in after(name, size, options, limits)]
-    rows += in_all(rows, limits)
-    settings = {"frames": options.frames, "warm_up": options.warm_up, "threads": 1}
+        taken = by_part(harness.by_turns(sides(cleanup), options.rounds, each))
+    rows = rows_of(taken, each, harness.budgets("stages"))
+    settings = {"frames": each * options.rounds, "rounds": options.rounds, "threads": 1}
     return harness.finish("stages", rows, settings, options.json, [waterfall(rows)])
 
 
-def in_all(rows: Sequence[Row], limits: Mapping[str, harness.Limit]) -> list[Row]:
-    """The default path of a frame from the capture's hand-over to the sink's, with a face of the usual width."""
-    found = {(row.name, row.metric): row.value for row in rows}
-    sums = {name: found[f"{name}_258px", TOGETHER] + found[f"after {name}", AFTER] for name in SIZES}
-    return [Row(name, "default path in all", value, "ms", limits.get(f"in_all_{name}")) for name, value in sums.items()]
+def sides(cleanup: ExitStack) -> dict[str, Callable[[], Parts]]:
+    """What takes turns: each floor, each case with networks and a swapper of its own, and what comes after. A frame of it a call."""
+    calls = {named: call for size in SIZES.values() for named, call in floors.floors(size).items()}
+    calls |= {(f"after {name}", AFTER): partial(floors.timed, after(size)) for name, size in SIZES.items()}
+    taking: dict[str, Callable[[], Parts]] = {}
+    for (name, metric), call in calls.items():
+        taking[f"{name}: {metric}"] = partial(_alone, name, metric, call)
+    for name in CASES:
+        taking[name] = partial(_case, name, Bench(cleanup).frames(name))
+    return taking
+
+
+def _alone(name: str, metric: str, call: Callable[[], float]) -> Parts:
+    return {(name, metric): call()}
+
+
+def _case(name: str, frames: Iterator[dict[str, float]]) -> Parts:
+    return {(name, part): ms for part, ms in next(frames).items()}
+
+
+def by_part(taken: Mapping[str, Sequence[Parts]]) -> dict[tuple[str, str], list[float]]:
+    """Milliseconds of each frame by a row's name and metric."""
+    return {named: [parts[named] for parts in frames] for frames in taken.values() for named in frames[0]}
+
+
+def rows_of(taken: Mapping[tuple[str, str], Sequence[float]], each: int, limits: Mapping[str, Limit]) -> list[Row]:
+    """Every part, and the default path in all: from the capture's hand-over to the sink's, with a face of the usual width."""
+    bounds = {(name, TOGETHER): limits.get(name) for name in CASES}
+    bounds |= {(f"after {name}", AFTER): limits.get(f"after_{name}") for name in SIZES}
+    floor = {named: values for named, values in taken.items() if named[0].startswith("floor")}
+    rows = floors.rows(floor, each)
+    rows += [harness.steady(*named, values, each, bounds.get(named)) for named, values in taken.items() if named not in floor]
+    for name, size in SIZES.items():
+        whole = np.add(taken[f"{name}_258px", TOGETHER], taken[f"after {name}", AFTER]).tolist()
+        decode = taken[floors.floor(size), floors.DECODE]
+        rows.append(harness.steady(name, IN_ALL, whole, each, limits.get(f"in_all_{name}")))
+        rows.append(harness.ratio(name, f"{IN_ALL}, over a JPEG decode", whole, decode, each))
+    return rows
 
 
 def waterfall(rows: Sequence[Row]) -> Chart:
@@ -75,7 +109,7 @@ def waterfall(rows: Sequence[Row]) -> Chart:
 
 
 class Bench:
-    """The default models, loaded once for all cases, on the best backend or the one that is named."""
+    """The default models, on the best backend or the one that is named; one for each sequence of frames, for a swapper remembers."""
 
     def __init__(self, cleanup: ExitStack, backend: str = "auto") -> None:
         self._settings = Settings(sources=((assets.SOURCE,),), backend=backend)
@@ -84,19 +118,8 @@ class Bench:
         self._models = loading.load_models(self._settings, store, cleanup)
         self._identity = loading.fit_sources(self._settings, self._models, print)[0]
 
-    def case(self, name: str, size: tuple[int, int], width: int, options: argparse.Namespace, limit: harness.Limit | None) -> list[Row]:
-        """Rows for one frame size and face width: each part, and the sum that the limit is for."""
-        parts: dict[str, list[float]] = {"follow": [], "swap": [], "paste": [], "all": []}
-        for n, times in zip(range(options.warm_up + options.frames), self._frames(size, width), strict=False):
-            if n >= options.warm_up:
-                for part, seconds in times.items():
-                    parts[part].append(seconds * 1e3)
-        rows = [Row(name, part, float(np.median(parts[part])), "ms") for part in ("follow", "swap", "paste")]
-        p95 = float(np.percentile(parts["all"], 95))
-        return [*rows, Row(name, TOGETHER, float(np.median(parts["all"])), "ms", limit, f"p95 {p95:.2f}")]
-
     def frames(self, name: str) -> Iterator[dict[str, float]]:
-        """Thread CPU seconds of each part and of all, frame after frame without end, in the case of that name."""
+        """Milliseconds of thread CPU time of each part and of all, frame after frame without end, in the case of that name."""
         return self._frames(*CASES[name])
 
     def _frames(self, size: tuple[int, int], width: int) -> Iterator[dict[str, float]]:
@@ -117,7 +140,8 @@ class Bench:
         assert patch is not None
         paste(image, patch.x, patch.y, patch.colour, patch.alpha)
         pasted = thread_time()
-        return {"follow": followed - start, "swap": swapped - followed, "paste": pasted - swapped, "all": pasted - start}
+        seconds = {"follow": followed - start, "swap": swapped - followed, "paste": pasted - swapped, TOGETHER: pasted - start}
+        return {part: taken * 1e3 for part, taken in seconds.items()}
 
     def _moving(self, size: tuple[int, int], width: int) -> list[Image]:
         """The bundled person with a face of this width, moving as a head does before a camera."""
@@ -139,8 +163,8 @@ def to_and_fro(things: Sequence[Thing]) -> Iterator[Thing]:
         yield things[min(step, period - step)]
 
 
-def after(name: str, size: tuple[int, int], options: argparse.Namespace, limits: Mapping[str, harness.Limit]) -> list[Row]:
-    """Everything after the swap but the paste: badge, I420, mark, and the hand-overs between stages and to a sink."""
+def after(size: tuple[int, int]) -> Callable[[], None]:
+    """Does everything after the swap but the paste: badge, I420, mark, and the hand-overs between stages and to a sink."""
     settings = Settings(sources=())
     sink = NullSink()
     sink.open(StreamFormat(*size, FPS, live=True))
@@ -156,5 +180,4 @@ def after(name: str, size: tuple[int, int], options: argparse.Namespace, limits:
         assert taken is not None
         sink.write(finisher.finish(taken))
 
-    median(hand_over, options.warm_up)
-    return [Row(f"after {name}", AFTER, median(hand_over, options.frames), "ms", limits.get(f"after_{name}"))]
+    return hand_over

@@ -136,7 +136,8 @@ class TestFixedSizes:
     ) -> None:
         affine(rtx=True)
         with TensorRtSession(path, "tensorrt-rtx", CudaDevice(driver), cache=path / "cache") as session:
-            session.run()
+            assert session.run({"x": np.ones((1, 4), np.float32)})["y"][0, 0] == 3
+        assert path.read_bytes() == b"engine"
 
     def test_works_in_other_threads_than_the_one_that_opened_it(self, driver: FakeDriver, path: Path, affine: Library) -> None:
         affine()

@@ -10,8 +10,7 @@ import pytest
 
 from benchmarks import __main__ as command
 from benchmarks import all as every
-from benchmarks import harness, plots
-from benchmarks.floors import floors
+from benchmarks import floors, harness, plots
 from benchmarks.harness import Chart, Limit, Row
 from realtime.errors import RealtimeError, UsageError
 
@@ -99,10 +98,33 @@ def test_a_process_of_its_own_that_fails_says_why():
         harness.report_of("benchmarks", "latency", "--seconds", "often")
 
 
+def test_a_round_that_was_disturbed_shows_and_does_not_decide():
+    quiet, disturbed = [1.0, 2.0, 3.0], [50.0, 60.0, 70.0]
+    row = harness.steady("n", "m", [*quiet, *disturbed, *quiet], 3, Limit(most=2), note="of one thread")
+    assert row.value == 2 and row.ok
+    assert row.note == "3 rounds 2.00 to 60.00, p95 66.00; of one thread"
+    assert not harness.steady("n", "m", [*disturbed, *quiet, *disturbed], 3, Limit(most=2)).ok
+
+
+def test_a_round_that_is_not_whole_does_not_count_and_a_single_short_one_does():
+    assert harness.medians([1.0, 3.0, 5.0, 7.0, 100.0], 2).tolist() == [2.0, 6.0]
+    assert harness.medians([1.0, 3.0], 5).tolist() == [2.0]
+
+
+def test_a_ratio_is_that_of_the_same_round():
+    """The machine is ten times slower in the second: both sides are, and their ratio stays."""
+    row = harness.ratio("n", "a over b", [8.0, 80.0, 8.0], [2.0, 20.0, 2.0], 1, Limit(least=4))
+    assert row.value == 4 and row.ok and row.unit == "times"
+    assert row.note == "3 rounds 4 to 4"
+
+
 def test_floors_are_measured_for_a_frame_of_the_size():
-    rows = floors((640, 480), 3)
-    assert [row.metric for row in rows] == ["memory copy", "JPEG decode", "BGR to I420", "copy a 258x310 region in"]
+    taken = harness.by_turns(floors.floors((640, 480)), 3, 1)
+    rows = floors.rows(taken, 1)
+    assert [row.metric for row in rows] == ["memory copy", floors.DECODE, "BGR to I420", "copy a 258x310 region in"]
+    assert {row.name for row in rows} == {"floor 640x480"}
     assert all(row.value > 0 for row in rows)
+    assert "quality 90" in rows[1].note and "quality" not in rows[0].note
 
 
 def report(value):

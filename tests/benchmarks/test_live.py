@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from benchmarks import scaling
+from benchmarks import live, scaling
 from benchmarks.gpu import Sleeping, Slowed
 from benchmarks.harness import Limit
 from benchmarks.live import Case, Outcome, Viewer, measure, people
@@ -57,14 +57,14 @@ def test_a_run_without_frames_misses_its_limits():
     assert sum(not row.ok for row in rows) == 2
 
 
-def test_the_ratio_is_that_of_the_medians_and_limits_are_for_one_face():
-    sides = Sides({OURS: [4.0, 5.0, 6.0], THEIRS: [90.0]}, {OURS: [1.0, 2.0, 9.0], THEIRS: [30.0, 40.0, 50.0]})
+def test_the_ratio_is_that_of_rounds_and_limits_are_for_one_face():
+    sides = Sides({OURS: [4.0, 5.0, 6.0], THEIRS: [90.0] * 3}, {OURS: [1.0, 2.0, 9.0], THEIRS: [20.0, 40.0, 50.0]})
     limits = {"ratio_720p": Limit(least=12), "overhead_720p": Limit(most=1)}
-    rows = {row.metric: row for row in rows_of(Cell("720p", 1), sides, limits)}
+    rows = {row.metric: row for row in rows_of(Cell("720p", 1, each=1), sides, limits)}
     assert rows["insightface over ours"].value == pytest.approx(20) and rows["insightface over ours"].ok
     assert rows["ours: overhead"].value == 2.0 and not rows["ours: overhead"].ok
     assert rows["ours: total"].value == 5.0
-    assert all(row.limit is None for row in rows_of(Cell("720p", 3), sides, limits))
+    assert all(row.limit is None for row in rows_of(Cell("720p", 3, each=1), sides, limits))
     alone = Sides({OURS: [4.0]}, {OURS: [1.0]})
     assert [row.metric for row in rows_of(Cell(), alone, limits)] == ["ours: total", "ours: overhead"]
 
@@ -86,10 +86,13 @@ def test_the_viewer_reads_what_the_camera_painted():
         source.open()
         frame = source.read(5)
     assert frame is not None
+    viewer.write(OutputFrame(-1, 0.0, State.STARTING, frame.image, frame.image[..., 0]))
+    assert viewer.counted_from is None, "a placeholder is no frame of the camera"
     viewer.write(OutputFrame(0, frame.captured_at, State.SWAPPED, frame.image, frame.image[..., 0]))
     viewer.write(OutputFrame(1, 0.0, State.SWAPPED, frame.image, np.zeros((720, 640), np.uint8)))
-    (read, blank) = viewer.seen
+    (_, read, blank) = viewer.seen
     assert blank.age is None
+    assert viewer.counted_from == read.at + live.WARM_UP
     assert read.age == pytest.approx(read.at - frame.captured_at, abs=2e-6)
 
 
@@ -101,7 +104,8 @@ def test_several_people_fill_the_picture(faces):
 @pytest.mark.models
 @pytest.mark.usefixtures("models")
 def test_a_short_run_of_the_real_pipeline():
-    outcome = measure(Case(width=640, height=480, fps=15, seconds=1.0, swap_ms=5, detect_ms=3))
-    assert outcome.unread == 0 and outcome.fps > 0 and outcome.core > 0
+    """Fast or slow: the time that counts begins with the first frame, however long a busy machine takes to start."""
+    outcome = measure(Case(width=640, height=480, fps=15, seconds=1.5, swap_ms=5, detect_ms=3))
+    assert outcome.fps > 0 and outcome.core > 0
     assert len(outcome.ages) == len(outcome.times) > 0 and min(outcome.ages) > 5
-    assert outcome.swapped == 1 and outcome.detections >= 1
+    assert outcome.swapped > 0 and outcome.detections >= 1

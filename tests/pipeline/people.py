@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from realtime.models.base import Identity
 from realtime.types import Box, Face, Frame, Image, Landmarks, Patch, SourcePhoto
 
+Step = TypeVar("Step")
 SIZE = (96, 64)
 """Width and height of the test pictures."""
 FACE = Box(40, 20, 60, 44)
@@ -88,33 +90,33 @@ class Seen:
     times: dict[str, float] = field(default_factory=dict)
 
 
-class ScriptedCrowd:
-    """Gives one scripted result a frame, the last for ever; an exception in the script is raised."""
+class _Script(Generic[Step]):
+    """Gives one step a frame, the last for ever; an exception in the script is raised."""
 
-    def __init__(self, script: Iterable[Seen | Exception]) -> None:
-        self._script = list(script)
+    def __init__(self, steps: Iterable[Step | Exception]) -> None:
+        self._steps = list(steps)
         self._next = 0
 
-    def track(self, image: Image, at: float) -> Seen:
-        step = self._script[min(self._next, len(self._script) - 1)]
+    def step(self) -> Step:
+        step = self._steps[min(self._next, len(self._steps) - 1)]
         self._next += 1
         if isinstance(step, Exception):
             raise step
         return step
 
 
-class ScriptedTracker:
-    """Gives one scripted result a frame, the last for ever; an exception in the script is raised."""
+class ScriptedCrowd(_Script[Seen]):
+    """A tracker of several faces by script."""
 
-    def __init__(self, script: Iterable[Face | Told | Exception | None]) -> None:
-        self._script = list(script)
-        self._next = 0
+    def track(self, image: Image, at: float) -> Seen:
+        return self.step()
+
+
+class ScriptedTracker(_Script["Face | Told | None"]):
+    """A tracker of one face by script."""
 
     def track(self, image: Image, at: float) -> Told:
-        step = self._script[min(self._next, len(self._script) - 1)]
-        self._next += 1
-        if isinstance(step, Exception):
-            raise step
+        step = self.step()
         return step if isinstance(step, Told) else Told(step, "scripted")
 
 

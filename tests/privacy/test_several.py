@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 import pytest
 
 from realtime.pipeline.controls import Controls
 from realtime.pipeline.several import InferSeveral
-from realtime.types import Box, Face, Image, State
-from tests.pipeline.people import FACE, SIZE, PaintingSwapper, Person, face
+from realtime.types import Box, Image, State
+from tests.pipeline.people import FACE, SIZE, Chosen, Gone, PaintingSwapper, Person, ScriptedCrowd, Seen, face
 from tests.pipeline.test_pipeline import build, run
 from tests.privacy.harness import Watch, paint
 
@@ -19,44 +17,11 @@ RIGHT = Box(72, 20, 88, 42)
 ALL = (LEFT, FACE, RIGHT)
 
 
-@dataclass(frozen=True)
-class Seen:
-    face: Face
-    person: int | None = None
-
-
-@dataclass(frozen=True)
-class Gone:
-    boxes: tuple[Box, ...]
-    since: float
-
-
-@dataclass(frozen=True)
-class Told:
-    faces: tuple[Seen, ...] = ()
-    lost: tuple[Gone, ...] = ()
-    others: tuple[Box, ...] = ()
-    reason: str = ""
-    times: dict[str, float] = field(default_factory=dict)
-
-
-def told(followed: str, lost: str = "", others: str = "", since: float = 0.0) -> Told:
+def told(followed: str, lost: str = "", others: str = "", since: float = 0.0) -> Seen:
     """By places: l, m and r for the face on the left, in the middle and on the right."""
     at = dict(zip("lmr", ALL, strict=True))
-    seen = tuple(Seen(face(track, at[place])) for track, place in enumerate("lmr") if place in followed)
-    return Told(seen, tuple(Gone((at[place],), since) for place in lost), tuple(at[place] for place in others))
-
-
-class Script:
-    def __init__(self, steps: list[Told | Exception]) -> None:
-        self._steps, self._next = steps, 0
-
-    def track(self, image: Image, at: float) -> Told:
-        step = self._steps[min(self._next, len(self._steps) - 1)]
-        self._next += 1
-        if isinstance(step, Exception):
-            raise step
-        return step
+    seen = tuple(Chosen(face(track, at[place])) for track, place in enumerate("lmr") if place in followed)
+    return Seen(seen, tuple(Gone((at[place],), since) for place in lost), tuple(at[place] for place in others))
 
 
 class Forking(PaintingSwapper):
@@ -85,7 +50,7 @@ def crowd() -> Image:
     return image
 
 
-SCRIPTS: dict[str, list[Told | Exception]] = {
+SCRIPTS: dict[str, list[Seen | Exception]] = {
     "all are swapped": [told("lmr")],
     "one is lost, then another": [told("lmr"), told("lm", "r"), told("l", "mr"), told("lmr")],
     "some are not to be swapped and not to be seen": [told("m", others="lr")],
@@ -100,7 +65,7 @@ SCRIPTS: dict[str, list[Told | Exception]] = {
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_no_face_comes_out(name, nth, on_lost):
     watch, controls = Watch(), Controls()
-    infer = InferSeveral(Script(SCRIPTS[name]), Forking(nth), [Person("anna")], controls)
+    infer = InferSeveral(ScriptedCrowd(SCRIPTS[name]), Forking(nth), [Person("anna")], controls)
     steps = (crowd() for _ in range(24))
     assert run(build(steps, [watch], live=False, infer=infer, controls=controls, on_lost=on_lost)) is None
     assert watch.count == 24
@@ -112,6 +77,6 @@ def test_no_face_comes_out(name, nth, on_lost):
 def test_a_pause_hides_them_all():
     watch, controls = Watch(), Controls()
     controls.paused = True
-    infer = InferSeveral(Script([told("lm", "r"), told("m", others="lr")]), Forking(), [Person("anna")], controls)
+    infer = InferSeveral(ScriptedCrowd([told("lm", "r"), told("m", others="lr")]), Forking(), [Person("anna")], controls)
     assert run(build((crowd() for _ in range(6)), [watch], live=False, infer=infer, controls=controls, on_lost="pass")) is None
     assert watch.leaks == [] and set(watch.states) == {State.PAUSED}

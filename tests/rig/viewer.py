@@ -31,8 +31,6 @@ from realtime.types import Frame, Patch, State, Verdict
 
 WARM_UP = 2.0
 """Seconds before the reader starts: it sees the device only after the first frame."""
-LONGER = 60.0
-"""Seconds that the pipeline may run beside the reader's: for its start."""
 LEAST = 0.8
 """Share of the frames that a reader must get."""
 
@@ -73,7 +71,7 @@ def with_networks(options: argparse.Namespace, cleanup: ExitStack) -> Pipeline:
     """The default path in all."""
     from benchmarks.live import Case, pipeline_of
 
-    case = Case(*options.size, fps=options.fps, seconds=options.seconds + LONGER)
+    case = Case(*options.size, fps=options.fps, seconds=options.seconds)
     return pipeline_of(case, [VirtualCamSink(options.device)], cleanup)
 
 

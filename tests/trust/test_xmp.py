@@ -95,6 +95,7 @@ def test_rubbish_raises_nothing_but_value_errors(data: bytes, suffix: str) -> No
     head = {".png": b"\x89PNG\r\n\x1a\n", ".jpg": b"\xff\xd8", ".webp": b"RIFF\0\0\0\0WEBP"}[suffix]
     for content in (data, head + data):
         try:
-            declare(content, suffix)
+            declared = declare(content, suffix)
         except ValueError:
             continue
+        assert COMPOSITE.encode() in declared and declared.startswith(content[:2])

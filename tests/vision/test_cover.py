@@ -64,5 +64,7 @@ def test_a_patch_that_shows_little_spares_nothing(alpha):
 
 
 def test_a_patch_at_the_odd_edge_that_was_cut_off_is_no_obstacle():
-    image = noise()[:90, :]
+    image, before = noise()[:90, :], noise()
     hide_beside(image, [Box(20, 10, 130, 90)], [ring(40, 35)])
+    np.testing.assert_array_equal(image[75:84, 65:75], before[75:84, 65:75])
+    assert (image[80:, 100:120] != before[80:90, 100:120]).any()

@@ -140,7 +140,8 @@ class LowFrequencyMatch:
         return "light"
 
     def finish(self, crop: Crop) -> None:
-        offsets = self._smoothed(colour.low_frequencies(crop.before, crop.swapped, crop.mask, self._blur))
+        shown = crop.mask.any()  # under a hand that covers it all there is nothing of the face to measure
+        offsets = self._smoothed(colour.low_frequencies(crop.before, crop.swapped, crop.mask, self._blur) if shown else None)
         if offsets is not None:
             colour.add_small(crop.swapped, offsets)
 

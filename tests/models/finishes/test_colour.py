@@ -96,11 +96,14 @@ def test_a_second_face_has_measurements_of_its_own() -> None:
     assert np.abs(other.swapped.astype(int) - other.before)[other.mask > 128].mean() < 2
 
 
-def test_an_empty_mask_is_no_reason_to_stop() -> None:
-    for row in COLOURS.values():
-        made = crop()
-        made.mask[...] = 0
-        row.make().finish(made)
+@pytest.mark.parametrize("name", COLOURS)
+def test_where_nothing_is_masked_nothing_is_learnt(name: str) -> None:
+    step, empty, made, alone = COLOURS[name].make(), crop((40, -10, -30)), crop(), crop()
+    empty.mask[...] = 0
+    step.finish(empty)
+    step.finish(made)
+    COLOURS[name].make().finish(alone)
+    np.testing.assert_array_equal(made.swapped, alone.swapped)
 
 
 def test_a_moving_face_is_blurred_along_its_way() -> None:

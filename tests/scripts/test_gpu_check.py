@@ -21,7 +21,7 @@ from realtime.backends.onnxruntime import load
 from tests.backends.gpu import FakeDriver, FakeTensorRt
 from tests.twins.inswapper import random_twin
 
-SCRIPT = Path(__file__).parents[1] / "scripts" / "gpu_check.py"
+SCRIPT = Path(__file__).parents[2] / "scripts" / "gpu_check.py"
 
 
 @pytest.fixture

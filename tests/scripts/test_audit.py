@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-_SPEC = importlib.util.spec_from_file_location("audit", Path(__file__).parents[1] / "scripts" / "audit.py")
+_SPEC = importlib.util.spec_from_file_location("audit", Path(__file__).parents[2] / "scripts" / "audit.py")
 assert _SPEC is not None and _SPEC.loader is not None
 audit = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(audit)

@@ -1,0 +1,7 @@
+"""The builder's scenes and small network, for its command."""
+
+from __future__ import annotations
+
+from tests.builder.conftest import scenes, twin, write_scenes
+
+__all__ = ["scenes", "twin", "write_scenes"]
