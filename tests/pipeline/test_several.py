@@ -8,8 +8,8 @@ import pytest
 from realtime.errors import ModelError
 from realtime.pipeline.controls import Controls
 from realtime.pipeline.finish import NOTHING_LEFT, Finisher
-from realtime.pipeline.infer import HIDE_MARGIN, MAX_FAILING_SECONDS
-from realtime.pipeline.several import MOST_GROWTH, InferSeveral
+from realtime.pipeline.infer import HIDE_GROWTH, HIDE_MARGIN, MAX_FAILING_SECONDS
+from realtime.pipeline.several import KEPT_SECONDS, MOST_GROWTH, InferSeveral
 from realtime.sinks.memory import MemorySink
 from realtime.types import Box, Frame, State
 from realtime.vision.geometry import grow
@@ -76,6 +76,13 @@ def test_a_swapper_keeps_what_it_learned_through_a_short_miss():
     for n in range(3):
         infer(frame(n))
     assert swapper.resets == 1 and [fork.resets for fork in swapper.forks] == [1]
+
+
+def test_a_swapper_keeps_what_it_learned_for_as_long_as_its_face_is_there():
+    infer, _, swapper = build(Seen((ONE,)))
+    for n in range(6):
+        infer(frame(n, at=0.6 * KEPT_SECONDS * n))
+    assert swapper.resets == 1 and swapper.used == ["anna"], "fitting the same source again would cost a frame's time"
 
 
 def test_every_face_gets_the_source_that_is_chosen():
@@ -189,6 +196,16 @@ def test_a_lost_face_is_hidden_and_its_cover_grows_to_a_limit_beside_a_swap():
     soon, late, later = (infer(frame(n, at=at)).also[0] for n, at in enumerate((0.0, 1.0, 5.0)))
     assert soon == grow(BESIDE, HIDE_MARGIN)
     assert late == later == grow(BESIDE, HIDE_MARGIN + MOST_GROWTH)
+
+
+@pytest.mark.parametrize("swapped", [(), (ONE,)], ids=["nobody swapped", "beside a swap"])
+def test_a_cover_grows_by_the_time_since_the_face_was_lost(swapped):
+    infer, _, _ = build(Seen((ONE,)), Seen(swapped, lost=(Gone((BESIDE,), 10.0),)))
+    infer(frame(0, at=9.9))
+    verdict = infer(frame(1, at=10.1))
+    cover = verdict.also[0] if swapped else verdict.hide
+    assert np.allclose(cover, grow(BESIDE, HIDE_MARGIN + 0.1 * HIDE_GROWTH))
+    assert 0.1 * HIDE_GROWTH < MOST_GROWTH
 
 
 def test_with_nobody_swapped_the_cover_grows_until_nothing_is_seen():

@@ -32,7 +32,7 @@ class FakeCapture:
         self._image: Any = None
         self.asked: list[int] = []
         self.values: dict[int, float] = {cv2.CAP_PROP_FOURCC: cv2.VideoWriter.fourcc(*fourcc), cv2.CAP_PROP_FPS: fps}
-        self.released = 0
+        self.grabbed = self.released = 0
 
     def isOpened(self) -> bool:  # noqa: N802
         return self._opened
@@ -48,6 +48,7 @@ class FakeCapture:
 
     def grab(self) -> bool:
         self._image = next(self._script, None)
+        self.grabbed += 1
         time.sleep(0.002)
         return self._image is not None
 
@@ -59,6 +60,13 @@ class FakeCapture:
 
     def release(self) -> None:
         self.released += 1
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + WAIT
+    while not condition():
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.002)
 
 
 def pictures(size: tuple[int, int] = (64, 48)) -> Iterator[Any]:
@@ -100,11 +108,12 @@ def test_what_the_camera_does_instead_is_said() -> None:
 
 
 def test_the_newest_frame_wins_and_each_has_its_own_buffer() -> None:
-    with source_of(FakeCapture(pictures()), size=(64, 48)) as source:
+    capture = FakeCapture(pictures())
+    with source_of(capture, size=(64, 48)) as source:
         source.open()
         kept = first(source)
         level = kept.image[0, 0, 0]
-        time.sleep(0.1)
+        wait_for(lambda: capture.grabbed > kept.seq + 5)
         later = first(source)
         assert later.seq - kept.seq > 3
         assert later.image[0, 0, 0] == later.seq % 256
