@@ -78,8 +78,8 @@ def crop_transform(region: Region, size: int) -> Transform:
     """
     scale, roll = size / region.size, math.radians(region.angle)
     cos, sin = scale * math.cos(roll), scale * math.sin(roll)
-    linear = np.array([[cos, sin], [-sin, cos]])
-    return np.column_stack([linear, (size - 1) / 2 - linear @ (region.x, region.y)])
+    middle, x, y = (size - 1) / 2, region.x, region.y
+    return np.array([[cos, sin, middle - cos * x - sin * y], [-sin, cos, middle + sin * x - cos * y]], np.float64)
 
 
 def bounds(points: Array) -> Box:
