@@ -56,7 +56,7 @@ _WAITS = ("wait (threading.py", "wait_until (", "_find_and_load")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--frames", type=int, default=1200, metavar="N", help="frames whose allocations are watched [1200]")
+    parser.add_argument("--frames", type=int, default=2400, metavar="N", help="frames whose allocations are watched [2400]")
     parser.add_argument("--seconds", type=float, default=20.0, metavar="N", help="length of each of the two profiles; 0: none [20]")
 
 
