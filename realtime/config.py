@@ -155,7 +155,7 @@ OPTIONS: tuple[Option, ...] = (
            "auto, cpu, a GPU's number such as 0, or two such as 0,1", parse_device),
     Option("gpu-memory-fraction", "gpu_memory_fraction", _RUN, "N", "most of the GPU's memory to take, 0.05 to 1",
            "a number from 0.05 to 1", number_between(0.05, 1), shown_default="no limit"),
-    Option("engines", "engines", _RUN, "DIR", "where build_engines.py put its engines",
+    Option("engines", "engines", _RUN, "DIR", "where engines were built to",
            "a folder", parse_folder, shown_default="where it puts them by itself"),
     Option("frames", "frames", _RUN, "N", "stop after so many frames",
            "a whole number above 0", parse_count, shown_default="no limit"),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from realtime.backends.base import FrameSession, Session
+from realtime.backends.base import BUILD, FrameSession, Session
 from realtime.backends.device import Budget
 from realtime.backends.gpus import gpus
 from realtime.backends.place import ANYWHERE, Place, device_layer
@@ -18,7 +18,7 @@ Notify = Callable[[str], None]
 """Tells the user one sentence."""
 
 FOLLOW = "follow"
-"""The graph around the mesh network, as `build_engines.py` names it."""
+"""The graph around the mesh network, as the builder names it."""
 CPU = "cpu"
 
 
@@ -139,7 +139,7 @@ class Networks:
         beside = [name for name, session in self.opened.items() if _backend_of(session) not in on_gpu]
         if not found or not beside:
             return []
-        cure = "run `pip install 'realtime-faceswap[nvidia]'` and `python build_engines.py`, or take --device cpu (`doctor` tells more)"
+        cure = f"run `pip install 'realtime-faceswap[nvidia]'` and `{BUILD}`, or take --device cpu (`doctor` tells more)"
         verb = "runs" if len(beside) == 1 else "run"
         return [f"{', '.join(beside)} {verb} on the processor though there is a GPU, {found[0].name}: {cure}"]
 

@@ -149,6 +149,22 @@ def test_a_picture_without_a_face_is_a_failure_that_is_told(fake_app: SimpleName
     assert "--rotate" in err and "--min-face" in err
 
 
+@pytest.mark.parametrize(("kind", "limit"), [("live", "--seconds"), ("live", "--frames"), ("file", "--seconds")])
+def test_a_run_that_ends_before_its_first_frame_is_a_failure_that_is_told(
+    fake_app: SimpleNamespace, capsys: pytest.CaptureFixture[str], kind: str, limit: str
+) -> None:
+    """As on a slow machine that compiles for longer than the run was to take: there is no file, and nobody would know."""
+    fake_app.report = of_a_file(kind, {})
+    assert cli.main(["--source", __file__, "--output", "out.mp4", limit, "1"]) == 1
+    out, err = capsys.readouterr()
+    assert out == "" and f"no frame of in was ready before {limit} ended the run" in err and err.count("\n") == 1
+
+
+def test_a_window_that_is_closed_before_the_first_frame_is_no_failure(fake_app: SimpleNamespace) -> None:
+    fake_app.report = of_a_file("live", {})
+    assert cli.main(["--source", __file__, "--output", "window"]) == 0
+
+
 @pytest.mark.parametrize(
     ("kind", "arguments", "named"),
     [

@@ -12,6 +12,9 @@ import numpy as np
 from realtime.errors import BackendError
 from realtime.types import Array
 
+BUILD = "python -m realtime engines"
+"""The command that builds engines, for sentences: wherever the package is, with the checkout's `build_engines.py` or without."""
+
 
 class UnavailableError(BackendError):
     """The library or its device is not here, or it does not take this kind of file: nothing went wrong."""

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from realtime.backends.base import UnavailableError
+from realtime.backends.base import BUILD, UnavailableError
 from realtime.backends.device import Budget, Event, Graph, Memory, Stream
 from realtime.errors import BackendError
 from realtime.types import Array
@@ -37,7 +37,7 @@ CURES = MappingProxyType(
     }
 )
 """Errors of which one knows what to do."""
-_OTHERWISE = "start the program again; if it stays, update the NVIDIA driver and run `python build_engines.py --force`"
+_OTHERWISE = f"start the program again; if it stays, update the NVIDIA driver and run `{BUILD} --force`"
 
 
 def load() -> Any:

@@ -38,7 +38,9 @@ def load_library(library: str) -> Any:
     try:
         return import_module(library)
     except (ImportError, OSError) as error:
-        raise UnavailableError(f"{library} cannot be loaded ({error}): install it with `pip install '.[{EXTRAS[library]}]'`.") from error
+        raise UnavailableError(
+            f"{library} cannot be loaded ({error}): install it with `pip install 'realtime-faceswap[{EXTRAS[library]}]'`."
+        ) from error
 
 
 def quiet_logger(trt: Any) -> Any:

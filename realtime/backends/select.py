@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from realtime.backends.base import FrameSession, Session, UnavailableError
+from realtime.backends.base import BUILD, FrameSession, Session, UnavailableError
 from realtime.backends.place import ANYWHERE, Place, device, device_layer, gpu_of
 from realtime.errors import BackendError, UsageError
 
@@ -48,7 +48,7 @@ def open_session(
                 say(f"{path.stem} runs on {session.backend}: {failures[0]}")
             return session
     if place.gpu is not None and not failures:
-        cure = "run `pip install 'realtime-faceswap[nvidia]'` and `python build_engines.py` (`doctor` explains each backend)"
+        cure = f"run `pip install 'realtime-faceswap[nvidia]'` and `{BUILD}` (`doctor` explains each backend)"
         raise BackendError(f"Nothing here runs {path.stem} on GPU {place.gpu}, which --device asks for: {cure}.")
     raise BackendError(" ".join(failures or reasons))
 
@@ -145,7 +145,7 @@ def _backend(name: str) -> Backend:
 def _engines_only(name: str) -> Opener:
     def opener(path: Path, threads: int, cache: Path | None, place: Place) -> Session:
         gpu_of(place)
-        build = f"`python build_engines.py --target {name}`"
+        build = f"`{BUILD} --target {name}`"
         raise UnavailableError(f"{name} runs engines, and none was built of {path.name}: run {build}.")
 
     return opener

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from realtime import graphs
+from realtime.backends.base import BUILD
 from realtime.backends.gpus import Gpu
 from realtime.errors import BackendError
 from realtime.machine import processor
@@ -76,7 +77,7 @@ def rebuild_command(model: str, folder: Path) -> str:
 
     usual = folder.absolute() == engines_folder().absolute()
     place = "" if usual else f' --engines "{folder}"' if " " in str(folder) else f" --engines {folder}"
-    return f"python build_engines.py --models {model}{place}"
+    return f"{BUILD} --models {model}{place}"
 
 
 def path_of(folder: Path, model: str) -> Path:

@@ -94,7 +94,7 @@ def _engines(folder: Path | None = None) -> Iterator[Finding]:
     versions = {backend.name: backend.version for backend in describe() if backend.usable}
     found, gpu = list(engined(folder, store)), first_gpu()
     if not found:
-        yield Finding("engines", "ok", "none built: the models are used as they are (`python build_engines.py` builds)")
+        yield Finding("engines", "ok", f"none built: the models are used as they are (`{program()} engines` builds)")
     for network in found:
         made_of = (network.paths, versions, gpu)
         try:

@@ -165,15 +165,22 @@ def afterwords(report: Any, on_lost: str) -> list[str]:
 
 
 def unswapped(report: Any, settings: Settings) -> str:
-    """The sentence about a file or picture in which no face was swapped at all; empty when there is nothing to complain of."""
+    """The sentence about a run that gave nothing, or a file or picture in which no face was swapped; empty when all is well."""
     about = report["input"]
     if emptied := _masked_away(report, settings):
         return emptied
+    if about is not None and not report["frames_out"] and (limit := _limit(settings)):
+        return f"no frame of {about['name']} was ready before {limit} ended the run, so nothing was written: let it run longer"
     if about is None or about["kind"] == "live" or not report["frames_out"] or report["states"].get("swapped"):
         return ""
     shown = "it was passed on as it is" if not report["hidden_frames"] else "the placeholder was written in its place"
     cure = f"a face must be upright (turn the picture with --rotate) and at least {settings.min_face:g} pixels wide (--min-face)"
     return f"no face to swap was found in {about['name']}: {shown}; {cure}"
+
+
+def _limit(settings: Settings) -> str:
+    """The option by which the run ends by itself; empty without one."""
+    return "--frames" if settings.frames is not None else "--seconds" if settings.seconds is not None else ""
 
 
 def _masked_away(report: Any, settings: Settings) -> str:

@@ -127,7 +127,7 @@ class TestWithoutGpu:
 @pytest.mark.usefixtures("with_gpu")
 class TestWithGpu:
     def test_tensorrt_takes_engines_only_and_says_how_to_build_them(self, tmp_path: Path) -> None:
-        with pytest.raises(UnavailableError, match=r"none was built of a\.onnx: run `python build_engines\.py --target tensorrt-rtx`"):
+        with pytest.raises(UnavailableError, match=r"none was built of a\.onnx: run `python -m realtime engines --target tensorrt-rtx`"):
             select.open_session(affine(tmp_path / "a.onnx"), "tensorrt-rtx")
 
     @pytest.mark.parametrize("backend", ["tensorrt", "cuda"])

@@ -291,7 +291,7 @@ class TestRefusals:
             raise ImportError(f"No module named '{name}'")
 
         monkeypatch.setattr(engine, "import_module", missing)
-        with pytest.raises(UnavailableError, match=rf"install it with `pip install '\.\[{extra}\]'`\.$"):
+        with pytest.raises(UnavailableError, match=rf"install it with `pip install 'realtime-faceswap\[{extra}\]'`\.$"):
             engine.load(backend)
 
 

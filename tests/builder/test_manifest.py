@@ -76,14 +76,14 @@ def test_finds_the_fastest_chosen(tmp_path: Path, onnx: Path) -> None:
 )
 def test_refuses_what_does_not_fit(tmp_path: Path, onnx: Path, changes: dict[str, Any], words: str) -> None:
     manifest.write(tmp_path, "m", [_entry(tmp_path, onnx, **changes)])
-    with pytest.raises(BackendError, match=f"{words}.*python build_engines.py --models m --engines {re.escape(str(tmp_path))}`"):
+    with pytest.raises(BackendError, match=f"{words}.*python -m realtime engines --models m --engines {re.escape(str(tmp_path))}`"):
         manifest.find(tmp_path, "m", onnx, _VERSIONS)
 
 
 def test_the_cure_names_the_folder_unless_it_is_the_usual_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REALTIME_ENGINES", str(tmp_path))
-    assert manifest.rebuild_command("m", tmp_path) == "python build_engines.py --models m"
-    assert manifest.rebuild_command("m", tmp_path / "my own") == f'python build_engines.py --models m --engines "{tmp_path / "my own"}"'
+    assert manifest.rebuild_command("m", tmp_path) == "python -m realtime engines --models m"
+    assert manifest.rebuild_command("m", tmp_path / "my own") == f'python -m realtime engines --models m --engines "{tmp_path / "my own"}"'
 
 
 def test_refuses_a_missing_engine(tmp_path: Path, onnx: Path) -> None:
@@ -152,7 +152,9 @@ class TestOnGpus:
         said: list[str] = []
         assert manifest.find(tmp_path, "m", onnx, self.BOTH, gpu, said.append) == cpu
         assert len(said) == 1
-        assert re.fullmatch(rf"The engine m\.tensorrt\.fp16\S+ {words}: run `python build_engines\.py --models m --engines .*`\.", said[0])
+        assert re.fullmatch(
+            rf"The engine m\.tensorrt\.fp16\S+ {words}: run `python -m realtime engines --models m --engines .*`\.", said[0]
+        )
         with pytest.raises(BackendError, match=words):
             manifest.find(tmp_path, "m", onnx, self.BOTH, gpu)
 

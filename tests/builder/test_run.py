@@ -173,7 +173,7 @@ def test_a_folder_that_cannot_be_made(twin: Path, tmp_path: Path, write_scenes: 
 
 
 def test_a_missing_library_is_a_sentence(twin: Path, engines: Path, write_scenes: WriteScenes) -> None:
-    with pytest.raises(BackendError, match=r"pip install '\.\[tensorrt\]'"):
+    with pytest.raises(BackendError, match=r"pip install 'realtime-faceswap\[tensorrt\]'"):
         build(Plan((network(twin),), "tensorrt"), engines, write_scenes)
 
 

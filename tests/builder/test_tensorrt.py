@@ -166,7 +166,7 @@ def test_an_unknown_capability_lists_the_known(twin: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize("library", EXTRAS)
 def test_a_missing_library_says_how_to_get_it(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, library, None)  # importing it fails from now on
-    with pytest.raises(BackendError, match=rf"pip install '\.\[{EXTRAS[library]}\]'"):
+    with pytest.raises(BackendError, match=rf"pip install 'realtime-faceswap\[{EXTRAS[library]}\]'"):
         tensorrt.make(library).version()
 
 

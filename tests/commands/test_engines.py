@@ -50,7 +50,7 @@ def test_an_unknown_model_ends_with_2(capsys: pytest.CaptureFixture[str]) -> Non
         (["--models", "follow_swap:nothere.onnx"], "the model nothere.onnx does not exist: check the name"),
         (["--json", "nowhere/x.json"], "--json: cannot write nowhere/x.json: the folder nowhere does not exist"),
         (["--json", "."], "--json: cannot write .: it is a folder"),
-        (["--json", ""], "--json: '' is no file name"),
+        (["--json", ""], "--json: '' is not a file name"),
     ],
 )
 def test_files_are_looked_for_before_anything_is_built(
@@ -145,7 +145,7 @@ def test_the_doctor_tells_of_engines(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (models / "mesh.onnx").write_bytes(b"a model")
     (found,) = checks.CHECKS["engines"]()
     assert (found.check, found.status) == ("engine mesh", "note")
-    assert "python build_engines.py --models mesh" in found.detail
+    assert "python -m realtime engines --models mesh" in found.detail
     other = tmp_path / "other"
     other.mkdir()
     monkeypatch.setattr(checks, "CHECKS", {"engines": checks.CHECKS["engines"]})
