@@ -51,5 +51,9 @@ class ModelError(RealtimeError):
     """A model cannot be fetched, verified, converted or loaded."""
 
 
+class NumbersError(ModelError):
+    """A network gave something else than numbers for this input; a driver that stumbled gives them again for the next."""
+
+
 class BackendError(RealtimeError):
     """An inference library is missing, or fails to load or run a model."""

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from realtime.backends.base import Session, SessionSpecs, TensorSpec
-from realtime.errors import ModelError
+from realtime.errors import ModelError, NumbersError
 from realtime.types import Array, Floats
 
 
@@ -35,9 +35,9 @@ def only_output(session: Session, who: str, numbers: int) -> str:
 
 
 def sound(values: Array, who: str) -> Array:
-    """The values as they are. Raises ModelError when one is not a number: a network that overflows must not go unnoticed."""
+    """The values as they are. Raises NumbersError when one is not a number: a network that overflows must not go unnoticed."""
     if not np.isfinite(values).all():
-        raise ModelError(f"{who} gives something else than numbers: its file is damaged or its precision too low, use its fp32 form.")
+        raise NumbersError(f"{who} gives something else than numbers: its file is damaged or its precision too low, use its fp32 form.")
     return values
 
 

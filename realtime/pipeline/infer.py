@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Generic, Protocol, TypeVar
 
-from realtime.errors import ModelError, said
+from realtime.errors import ModelError, NumbersError, said
 from realtime.models.base import Identity, Swapper
 from realtime.pipeline.controls import Controls
 from realtime.types import Box, Face, Frame, Image, Patch, State, Verdict
@@ -67,15 +67,15 @@ def follow(tracker: Callable[[Image, float], Found], frame: Frame) -> Followed[F
 class Failures:
     """How long frames have been failing without a break: one bad frame is hidden, a swap that will not recover ends the run.
 
-    A network that is of no use, which is what a ModelError says, never recovers.
+    A network that is of no use, which is what a ModelError says, never recovers; one that gave no numbers once may.
     """
 
     def __init__(self) -> None:
         self._since: float | None = None
 
     def note(self, at: float, error: Exception) -> None:
-        """Book a failure in the frame of this time. Raises the error after `MAX_FAILING_SECONDS` of them, a ModelError at once."""
-        if isinstance(error, ModelError):
+        """Book a failure in the frame of this time. Raises the error after `MAX_FAILING_SECONDS` of them, most ModelErrors at once."""
+        if isinstance(error, ModelError) and not isinstance(error, NumbersError):
             raise error
         if self._since is None:
             self._since = at

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from realtime.errors import BackendError, ModelError
+from realtime.errors import BackendError, ModelError, NumbersError
 from realtime.pipeline.controls import Controls
 from realtime.pipeline.infer import MAX_FAILING_SECONDS, Infer
 from realtime.types import State
@@ -62,6 +62,16 @@ def test_failing_for_long_ends_the_run_with_the_error():
     infer(frame(1, at=MAX_FAILING_SECONDS - 0.1))
     with pytest.raises(RuntimeError, match="the network gave up"):
         infer(frame(2, at=MAX_FAILING_SECONDS + 0.1))
+
+
+def test_a_network_that_gives_no_numbers_once_counts_as_lost():
+    """A driver that is reset gives such frames; the next one is right again."""
+    infer, _, _ = build([face(), NumbersError("YuNet gives something else than numbers."), face()])
+    assert states(infer, 3) == [State.SWAPPED, State.FAILED, State.SWAPPED]
+    infer, _, _ = build([NumbersError("YuNet gives something else than numbers.")])
+    infer(frame(0, at=0.0))
+    with pytest.raises(NumbersError):
+        infer(frame(1, at=MAX_FAILING_SECONDS + 0.1))
 
 
 def test_a_network_of_no_use_ends_the_run_with_its_sentence_at_once():

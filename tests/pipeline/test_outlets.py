@@ -18,7 +18,7 @@ from realtime.sinks.fake import ScriptedSink
 from realtime.sinks.memory import MemorySink
 from realtime.types import OutputFrame, State, StreamFormat
 from realtime.vision.yuv import to_i420
-from tests.pipeline.people import SIZE, picture
+from tests.pipeline.people import SIZE, picture, shows_raw_face
 from tests.pipeline.test_pipeline import DEADLINE, build, run, script, wait_for
 
 LIVE = StreamFormat(*SIZE, 30.0, live=True)
@@ -233,6 +233,7 @@ def test_one_that_hangs_holds_up_neither_the_others_nor_the_placeholder(hangs, m
     assert {frame.seq for frame in good.frames if frame.state is State.SWAPPED} == set(range(40))
     assert {frame.seq for frame in stuck.frames}.isdisjoint(range(1, 19)), "the newest is what the one that comes back shows"
     assert not stuck.changed and not good.changed
+    assert not any(shows_raw_face(frame.image) for frame in (*stuck.frames, *good.frames))
     assert f"{stuck.name} takes no frames" in caplog.text and f"{stuck.name} takes frames again" in caplog.text
 
 

@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from realtime.errors import ModelError
+from realtime.errors import ModelError, NumbersError
 from realtime.models.base import Crop, Finish, Identity
 from realtime.models.swappers.cut import cut
 from realtime.models.swappers.ring import PatchRing
@@ -79,6 +79,8 @@ class Shared:
     fallback: Callable[[], CropNetwork] | None
     source: Array | None = None
     """The one it holds."""
+    sound: bool = False
+    """It has given a picture."""
 
     def hold(self, source: Array) -> CropNetwork:
         if self.source is not source:
@@ -161,7 +163,9 @@ class AlignedSwapper:
         return other
 
     def swap(self, image: Image, face: Face) -> Patch | None:
-        """See `Swapper.swap`. Raises ModelError when the network gives no picture at its highest precision either."""
+        """See `Swapper.swap`. Raises ModelError when the network gives no picture at its highest precision either, NumbersError when it
+        gave one before.
+        """
         if self._source is None:
             raise RuntimeError("no identity is in use: call use() with a fitted identity first")
         transform = geometry.similarity(geometry.alignment_points(face), self._template)
@@ -175,11 +179,15 @@ class AlignedSwapper:
     def _run(self) -> None:
         np.copyto(self._mask, self._box)
         if self._shared.hold(cast(Array, self._source)).swap(self._before, self._swapped, self._mask):
+            self._shared.sound = True
             return
         if self._shared.fall_back():
             self._run()
             return
-        raise ModelError(f"{self.name} gives no picture but numbers that are none, or only black: its file is damaged, get it anew.")
+        what = f"{self.name} gives no picture but numbers that are none, or only black"
+        if self._shared.sound:
+            raise NumbersError(f"{what}: start again, and get its file anew if that comes again.")
+        raise ModelError(f"{what}: its file is damaged, get it anew.")
 
 
 def to_patch(made: Crop, ring: PatchRing) -> Patch | None:

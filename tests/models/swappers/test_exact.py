@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 from realtime.backends.fake import FakeSession, Step, spec
-from realtime.errors import ModelError
+from realtime.errors import ModelError, NumbersError
 from realtime.models.convert.widen import widen
 from realtime.models.swappers.aligned import AlignedSwapper, SwapIdentity
 from realtime.models.swappers.contracts import CONTRACTS
@@ -90,7 +90,7 @@ def test_nan_in_one_pixel_is_enough() -> None:
     image, points = scene.picture(TARGET)
     swapper = _ready(_network(Step(), Step(nan=True)))
     assert swapper.swap(image, scene.face(points)) is not None
-    with pytest.raises(ModelError, match="gives no picture"):
+    with pytest.raises(NumbersError, match="gives no picture"):
         swapper.swap(image, scene.face(points))
 
 
