@@ -26,7 +26,7 @@ from benchmarks.gpu import Slowed, swap_network
 from benchmarks.stamp import Stamped
 from realtime import app, assets, loading
 from realtime.finders import needed
-from realtime.following import infer_stage
+from realtime.following import beside, infer_stage
 from realtime.models.store import ModelStore
 from realtime.pipeline.controls import Controls
 from realtime.pipeline.pipeline import Limits, Pipeline
@@ -180,10 +180,11 @@ def pipeline_of(case: Case, sinks: Sequence[Sink], cleanup: ExitStack, on_tick: 
     models = _models(case, settings, store, cleanup)
     identities, controls = loading.fit_sources(settings, models, lambda sentence: None), Controls()
     infer = infer_stage(settings, models.detector, models.landmarker, models.recogniser, models.swapper, identities, controls)
+    swapped_by = "cuda" if case.swap_ms else models.roles["swapper"]["backend"]  # asleep, as if on a GPU
     source = SyntheticSource("people", (case.width, case.height), case.fps, read_photo=lambda path: people(case))
     return Pipeline(
         Stamped(source),
-        infer,
+        beside(infer, settings, swapped_by),
         lambda width, height: app.finisher(settings, width, height, sinks),
         sinks,
         controls=controls,

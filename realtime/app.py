@@ -15,7 +15,7 @@ import cv2
 from realtime.errors import RealtimeError, SinkError
 from realtime.finders import MESH, needed
 from realtime.finishing import Finishing, wishes
-from realtime.following import Stage, infer_stage, references
+from realtime.following import Stage, beside, infer_stage, references
 from realtime.loading import Models, fit_sources, load_models, swap_options
 from realtime.models.base import Identity
 from realtime.models.landmarks.fused import FusedLandmarker
@@ -24,7 +24,7 @@ from realtime.networks import Notify
 from realtime.opening import check_swap_network
 from realtime.pipeline.controls import Controls
 from realtime.pipeline.finish import Finisher, OnLost
-from realtime.pipeline.pipeline import Halves, Limits, Pipeline
+from realtime.pipeline.pipeline import Limits, Pipeline
 from realtime.pipeline.telemetry import FrameLog, Telemetry, unwritable
 from realtime.settings import Settings
 from realtime.sinks.base import Sink
@@ -132,7 +132,7 @@ class App:
         infer = self._infer(models, identities, isinstance(source.source, ImageSource))
         pipeline = Pipeline(
             source,
-            Halves(infer.follow, infer.swap) if "," in settings.device else infer,
+            beside(infer, settings, models.roles["swapper"]["backend"]),
             lambda width, height: finisher(settings, width, height, sinks),
             sinks,
             telemetry=self.telemetry,

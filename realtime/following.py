@@ -8,11 +8,13 @@ from types import MappingProxyType
 from typing import Final
 
 from realtime import faces
+from realtime.backends.select import BACKENDS, backend_of
 from realtime.errors import UsageError
 from realtime.models.base import Detector, Identity, Landmarker, Recogniser, Swapper
 from realtime.photos import load_source
 from realtime.pipeline.controls import Controls
 from realtime.pipeline.infer import Infer
+from realtime.pipeline.pipeline import Halves
 from realtime.pipeline.several import InferSeveral
 from realtime.profiles import PROFILES
 from realtime.settings import Settings
@@ -77,6 +79,17 @@ def infer_stage(
         return Infer(Tracker(detector, landmarker, recogniser, tracked), swapper, identities, controls)
     tracker = SeveralTracker(detector, landmarker, _choice(rule, recogniser, known, tracked), tracked)
     return InferSeveral(tracker, swapper, identities, controls, [number for number, _ in settings.map])
+
+
+def beside(stage: Stage, settings: Settings, swapped_by: str) -> Stage | Halves:
+    """The stage in two threads where `swapped_by`, the swapper's backend, leaves the processor free, or there are two GPUs.
+
+    Every frame is followed then, however long a swap takes: a face that moved for 50 ms unseen costs a look or two more, and the swap
+    begins with a frame that is followed already. Where the swap needs the processor, a second thread would only take it away.
+    """
+    backend = BACKENDS.get(backend_of(swapped_by))
+    free = "," in settings.device or (backend is not None and backend.on_gpu)
+    return Halves(stage.follow, stage.swap) if free else stage
 
 
 def _choice(rule: faces.Rule, recogniser: Recogniser | None, known: Sequence[Floats], settings: TrackerSettings) -> Choice:

@@ -10,7 +10,7 @@ from realtime.backends.base import BUILD, FrameSession, Session
 from realtime.backends.device import Budget
 from realtime.backends.gpus import gpus
 from realtime.backends.place import ANYWHERE, Place, device_layer
-from realtime.backends.select import AUTO, BACKENDS, ENGINES, describe, open_engine, open_frames_engine, open_own, open_session
+from realtime.backends.select import AUTO, BACKENDS, ENGINES, backend_of, describe, open_engine, open_frames_engine, open_own, open_session
 from realtime.builder import manifest
 from realtime.errors import BackendError, UsageError
 
@@ -128,7 +128,7 @@ class Networks:
 
     def _on_gpu(self) -> list[str]:
         """Names of the backends on GPUs among those that were opened."""
-        names = {_backend_of(session) for session in self.opened.values()}
+        names = {backend_of(session.backend) for session in self.opened.values()}
         return [name for name in BACKENDS if name in names and BACKENDS[name].on_gpu]
 
     def _unused_gpu(self) -> list[str]:
@@ -136,7 +136,7 @@ class Networks:
         if self.refused or self.fallen or self.backend != AUTO or self.place.processor_only:
             return []
         found, on_gpu = gpus(), self._on_gpu()
-        beside = [name for name, session in self.opened.items() if _backend_of(session) not in on_gpu]
+        beside = [name for name, session in self.opened.items() if backend_of(session.backend) not in on_gpu]
         if not found or not beside:
             return []
         cure = f"run `pip install 'realtime-faceswap[nvidia]'` and `{BUILD}`, or take --device cpu (`doctor` tells more)"
@@ -154,10 +154,6 @@ class Networks:
     def _layer(self) -> list[str]:
         note = device_layer()[1] if set(self._on_gpu()) & set(ENGINES) else ""
         return [note] if note else []
-
-
-def _backend_of(session: Session | FrameSession) -> str:
-    return session.backend.removeprefix("onnxruntime ").split()[0]
 
 
 def open_networks(

@@ -9,9 +9,10 @@ import pytest
 
 from realtime import following
 from realtime.errors import UsageError
-from realtime.following import infer_stage, references, tracking
+from realtime.following import beside, infer_stage, references, tracking
 from realtime.pipeline.controls import Controls
 from realtime.pipeline.infer import Infer
+from realtime.pipeline.pipeline import Halves
 from realtime.pipeline.several import InferSeveral
 from realtime.settings import Settings
 from realtime.types import Frame
@@ -29,6 +30,24 @@ def stage(scene: Scene, known=(), patient=False, **options):
     networks = SceneDetector(scene), SceneLandmarker(scene), SceneRecogniser(scene)
     infer = infer_stage(settings, *networks, swapper, [Identity("me"), Identity("you")], Controls(), known, patient)
     return infer, swapper
+
+
+@pytest.mark.parametrize("faces", ["main", "all"])
+@pytest.mark.parametrize(
+    ("device", "swapped_by", "threads"),
+    [
+        ("auto", "cpu", 1),
+        ("auto", "openvino cpu int8", 1),
+        ("auto", "onnxruntime cpu fp32", 1),
+        ("auto", "onnxruntime cuda fp16", 2),
+        ("0", "tensorrt-rtx NVIDIA A10 fp16", 2),
+        ("0,1", "cpu", 2),
+    ],
+)
+def test_every_frame_is_followed_where_the_swap_leaves_the_processor_free(device, swapped_by, threads, faces):
+    infer, _ = stage(three(), faces=faces)
+    run = beside(infer, Settings(sources=SOURCES, device=device), swapped_by)
+    assert run == (Halves(infer.follow, infer.swap) if threads == 2 else infer)
 
 
 def three() -> Scene:

@@ -136,6 +136,11 @@ class Backend:
     """Whether it can keep to a share of the GPU's memory."""
 
 
+def backend_of(described: str) -> str:
+    """The key in `BACKENDS` of a session's backend, as the session describes it: "cuda" of "onnxruntime cuda fp16"."""
+    return described.removeprefix("onnxruntime ").split()[0]
+
+
 def _backend(name: str) -> Backend:
     if name not in BACKENDS:
         raise UsageError(f"There is no backend {name!r}: choose one of {', '.join((AUTO, *BACKENDS))}.")
