@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import onnx
 import pytest
 
+from realtime.builder import child, jobs
 from realtime.builder.recipes import Network, Part, Recipe
 from realtime.builder.run import WriteScenes
 from realtime.builder.scenes import Scene, save
@@ -27,6 +30,26 @@ def scenes() -> list[Scene]:
         image = np.ascontiguousarray(np.kron(coarse, np.ones((32, 32, 1), np.uint8)))
         found.append(Scene(image, Region(128, 128, 160, 0), ARCFACE_112 + np.float32(60)))
     return found
+
+
+class _Ended:
+    """A child that has done its work."""
+
+    returncode = 0
+
+    def poll(self) -> int:
+        return 0
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A build's tasks are done by the children's own code in the tests' process: a child takes seconds to start."""
+
+    def done(command: list[str], **keywords: object) -> _Ended:
+        child.main(*map(Path, command[-2:]))
+        return _Ended()
+
+    monkeypatch.setattr(jobs, "subprocess", SimpleNamespace(Popen=done, DEVNULL=subprocess.DEVNULL))
 
 
 @pytest.fixture

@@ -103,6 +103,7 @@ def test_what_is_no_number_has_the_worst_of_figures(scenes: list[Scene], recogni
     assert figures["psnr"] < 10 and np.isfinite(figures["psnr"])
 
 
+@pytest.mark.usefixtures("here")
 def test_a_swap_network_that_8_bits_spoil_loses(twin: Path, recogniser: Path, tmp_path: Path, write_scenes: WriteScenes) -> None:
     """From the recording to the choice, by the figures of faces."""
     swapper = network(twin, "fp32", "int8", role="swapper", psnr=80.0)

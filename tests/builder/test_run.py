@@ -35,8 +35,13 @@ def engines(tmp_path: Path) -> Path:
     return tmp_path / "engines"
 
 
-def test_chooses_installs_and_is_then_up_to_date(twin: Path, engines: Path, write_scenes: WriteScenes) -> None:
-    """One build after another into one folder: what is there, what the manifest says, and what a second target changes."""
+def test_chooses_installs_and_is_then_up_to_date(
+    twin: Path, engines: Path, write_scenes: WriteScenes, request: pytest.FixtureRequest
+) -> None:
+    """One build after another into one folder: what is there, what the manifest says, and what a second target changes.
+
+    The first with real children.
+    """
     plan = Plan((network(twin, "fp32", "int8", psnr=20.0),), "openvino", jobs=2)
     rows = build(plan, engines, write_scenes)
     assert sorted(_states(rows).values()) == [State.CHOSEN, State.SLOWER]
@@ -45,6 +50,7 @@ def test_chooses_installs_and_is_then_up_to_date(twin: Path, engines: Path, writ
     assert sorted(p.name for p in engines.iterdir()) == sorted([".lock", "twin.json", entry.file])
     _check_content(json.loads((engines / "twin.json").read_text())["engines"][0], twin, engines)
 
+    request.getfixturevalue("here")
     again = build(plan, engines, lambda path: pytest.fail("scenes are not needed"))
     assert [row.reason for row in again] == ["up to date"]
 
@@ -60,6 +66,7 @@ def _check_content(entry: dict[str, Any], onnx_file: Path, engines: Path) -> Non
     assert entry["gate"]["verdict"] == "passed" and entry["gate"]["figures"]["psnr"] > 20
 
 
+@pytest.mark.usefixtures("here")
 def test_a_broken_int8_loses(tmp_path: Path, engines: Path, write_scenes: WriteScenes) -> None:
     rows = build(Plan((network(_fragile(tmp_path / "fragile.onnx")),), "openvino", jobs=2), engines, write_scenes)
     assert _states(rows) == {("openvino", "fp32"): State.CHOSEN, ("openvino", "int8"): State.FAILED_GATE}
@@ -80,6 +87,7 @@ def _fragile(path: Path) -> Path:
     return path
 
 
+@pytest.mark.usefixtures("here")
 def test_one_bad_model_costs_one_row(twin: Path, engines: Path, tmp_path: Path, write_scenes: WriteScenes) -> None:
     bad = tmp_path / "bad.onnx"
     bad.write_bytes(twin.read_bytes()[:500])
@@ -102,12 +110,14 @@ def test_operators_that_a_library_lacks_are_all_named(tmp_path: Path) -> None:
     assert not (tmp_path / "engine").exists()
 
 
+@pytest.mark.usefixtures("here")
 def test_a_forced_precision_that_fails_keeps_no_engine(twin: Path, engines: Path, write_scenes: WriteScenes) -> None:
     rows = build(Plan((network(twin, psnr=119.0),), "onnxruntime", "int8"), engines, write_scenes)
     assert unfinished(rows) == ["twin"]
     assert manifest.read(engines, "twin") == []
 
 
+@pytest.mark.usefixtures("here")
 def test_the_second_builder_waits(twin: Path, engines: Path, write_scenes: WriteScenes) -> None:
     engines.mkdir()
     (engines / f"{PARTIAL}999").mkdir()
@@ -128,6 +138,7 @@ def test_the_second_builder_waits(twin: Path, engines: Path, write_scenes: Write
     assert not list(engines.glob(f"{PARTIAL}*"))
 
 
+@pytest.mark.usefixtures("here")
 def test_scenes_that_cannot_be_had_end_the_build(twin: Path, engines: Path) -> None:
     def none(path: Path) -> None:
         raise BackendError("no faces")
@@ -150,11 +161,12 @@ def test_two_builders_at_once(twin: Path, engines: Path, tmp_path: Path, write_s
     command = [sys.executable, "-c", program, str(twin), str(tmp_path / "scenes.npz"), str(engines)]
     root = Path(__file__).parents[2]
     builders = [subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    assert sorted(each.communicate(timeout=120)[0].strip() for each in builders) == ["['']", "['up to date']"]
+    assert sorted(each.communicate(timeout=600)[0].strip() for each in builders) == ["['']", "['up to date']"]
     (entry,) = manifest.read(engines, "twin")
     assert sorted(path.name for path in engines.iterdir()) == sorted([".lock", "twin.json", entry.file])
 
 
+@pytest.mark.usefixtures("here")
 def test_a_full_disk_is_a_sentence_and_leaves_nothing(twin: Path, engines: Path) -> None:
     def full(path: Path) -> None:
         path.write_bytes(b"as far as it went")
@@ -172,6 +184,7 @@ def test_a_folder_that_cannot_be_made(twin: Path, tmp_path: Path, write_scenes: 
         build(Plan((network(twin),), "onnxruntime"), tmp_path / "file" / "engines", write_scenes)
 
 
+@pytest.mark.usefixtures("here")
 def test_a_missing_library_is_a_sentence(twin: Path, engines: Path, write_scenes: WriteScenes) -> None:
     with pytest.raises(BackendError, match=r"pip install 'realtime-faceswap\[tensorrt\]'"):
         build(Plan((network(twin),), "tensorrt"), engines, write_scenes)

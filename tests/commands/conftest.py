@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.builder.conftest import scenes, twin, write_scenes
+from tests.builder.conftest import here, scenes, twin, write_scenes
 
-__all__ = ["scenes", "twin", "write_scenes"]
+__all__ = ["here", "scenes", "twin", "write_scenes"]

@@ -102,11 +102,13 @@ def test_a_graph_is_planned_for_gpus_only(tmp_path: Path) -> None:
     assert {row["target"] for row in rows} == {"tensorrt", "tensorrt-rtx"}
 
 
+@pytest.mark.usefixtures("here")
 def test_a_graph_for_a_processor_is_a_sentence(twin: Path, tmp_path: Path) -> None:
     with pytest.raises(BackendError, match="follow is built for GPUs only"):
         build(Plan((around_mesh(twin),), "onnxruntime"), tmp_path, lambda path: path.write_bytes(b""))
 
 
+@pytest.mark.usefixtures("here")
 def test_failed_models_are_named_and_the_exit_code_is_1(
     twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], write_scenes: WriteScenes
 ) -> None:

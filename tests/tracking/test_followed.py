@@ -86,7 +86,10 @@ def test_another_picture_in_the_same_place_is_another_track():
     run = Run(Person(at(160, 160, 160), USER, score=0.95))
     before = run.until(0.5)[-1]
     run.image[:] = 140
+    looked = run.scene.looks
     after = run.step(0.5)
+    run.step(0.53)
+    assert run.scene.looks == looked + 1, "who is there now is looked at soon"
     assert before.face is not None and after.face is not None
     assert after.face.track == before.face.track + 1 and after.detected
     assert {a.face.track for a in run.until(0.9, 0.55) if a.face} == {after.face.track}
