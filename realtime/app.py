@@ -84,19 +84,23 @@ class App:
             identities = fit_sources(settings, models, self._notify)
             frame_log = cleanup.enter_context(FrameLog(settings.frame_log)) if settings.frame_log else None
             pipeline = self._pipeline(models, identities, source, sinks, frame_log)
-            begun = time.monotonic()
-            try:
-                pipeline.run()
-            except BaseException:
-                self.report = self._measured(pipeline, source, begun, models)
-                try:
-                    self._write_report(self.report)
-                except RealtimeError as error:  # what ended the run comes first
-                    self._notify(str(error))
-                raise
+            return self._measured_run(pipeline, source, models)
+
+    def _measured_run(self, pipeline: Pipeline, source: Transformed, models: Models) -> dict[str, Any]:
+        """The report, written too, also of a run that does not end well."""
+        begun = time.monotonic()
+        try:
+            pipeline.run()
+        except BaseException:
             self.report = self._measured(pipeline, source, begun, models)
-            self._write_report(self.report)
-            return self.report
+            try:
+                self._write_report(self.report)
+            except RealtimeError as error:  # what ended the run comes first
+                self._notify(str(error))
+            raise
+        self.report = self._measured(pipeline, source, begun, models)
+        self._write_report(self.report)
+        return self.report
 
     def _measured(self, pipeline: Pipeline, source: Transformed, begun: float, models: Models) -> dict[str, Any]:
         passed = (State.STARTING, State.LOST, State.FAILED) if self._settings.on_lost == "pass" else ()

@@ -179,25 +179,7 @@ def default_config_file() -> Path:
 
 def read_config(path: Path) -> dict[str, object]:
     """The keys of a TOML file, underscores read as dashes. Raises UsageError when it cannot be read or has an unknown key."""
-    import tomllib
-
-    try:
-        # utf-8-sig: some editors on Windows put a byte-order mark in front, which TOML does not allow.
-        with path.open("rb") as file:
-            content = file.read(_LARGEST_CONFIG + 1)  # no more, whatever it is: a device has no end
-        if len(content) > _LARGEST_CONFIG:
-            raise UsageError(f"the configuration file {path} is larger than a megabyte: that is something else")
-        values = tomllib.loads(content.decode("utf-8-sig").replace("\r\n", "\n"))
-    except FileNotFoundError:
-        raise UsageError(f"the configuration file {path} does not exist: check the name given to --config") from None
-    except OSError as error:
-        raise UsageError(
-            f"cannot read the configuration file {path}: {reason(error)}; make it readable, or name another with --config"
-        ) from None
-    except UnicodeDecodeError:
-        raise UsageError(f"the configuration file {path} is not text in UTF-8: save it as UTF-8, or name another file") from None
-    except (ValueError, RecursionError) as error:  # also of numbers too long for Python, and of brackets in brackets without end
-        raise UsageError(f"the configuration file {path} is not valid TOML: {error}; {_TOML}") from None
+    values = _toml(path)
     known = [option.name for option in OPTIONS]
     named = {key.replace("_", "-"): value for key, value in values.items()}
     for key in values:
@@ -207,6 +189,33 @@ def read_config(path: Path) -> dict[str, object]:
         if key not in known:
             raise UsageError(f"unknown key '{key}' in {path}{near_miss(key, known) or ' (the keys are ' + ', '.join(known) + ')'}")
     return named
+
+
+def _toml(path: Path) -> dict[str, object]:
+    import tomllib
+
+    try:
+        # utf-8-sig: some editors on Windows put a byte-order mark in front, which TOML does not allow.
+        return tomllib.loads(_beginning(path).decode("utf-8-sig").replace("\r\n", "\n"))
+    except UnicodeDecodeError:
+        raise UsageError(f"the configuration file {path} is not text in UTF-8: save it as UTF-8, or name another file") from None
+    except (ValueError, RecursionError) as error:  # also of numbers too long for Python, and of brackets in brackets without end
+        raise UsageError(f"the configuration file {path} is not valid TOML: {error}; {_TOML}") from None
+
+
+def _beginning(path: Path) -> bytes:
+    """All of the file, which must be small: a device has no end."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(_LARGEST_CONFIG + 1)
+    except FileNotFoundError:
+        raise UsageError(f"the configuration file {path} does not exist: check the name given to --config") from None
+    except OSError as error:
+        cure = "make it readable, or name another with --config"
+        raise UsageError(f"cannot read the configuration file {path}: {reason(error)}; {cure}") from None
+    if len(content) > _LARGEST_CONFIG:
+        raise UsageError(f"the configuration file {path} is larger than a megabyte: that is something else")
+    return content
 
 
 def option(name: str) -> Option:

@@ -82,33 +82,39 @@ def int8(source: Path, target: Path, samples: Samples, *, unsigned: bool = False
     fp32 (`_outermost`).
     """
     load()
-    from onnxruntime import quantization as q
     from onnxruntime.quantization.shape_inference import quant_pre_process
 
     modern, merged = (target.with_name(f"{stage}-{target.name}") for stage in ("modern", "merged"))
     onnx.save(_modern(check(source)), modern)
-    options = {"ActivationSymmetric": not unsigned, "WeightSymmetric": True, "AddQDQPairToWeight": not unsigned, "QuantizeBias": unsigned}
     with _quiet():
         try:
             quant_pre_process(modern, merged, skip_symbolic_shape=True)
-            kept = _outermost(onnx.load(merged, load_external_data=False).graph)
-            q.quantize_static(
-                merged,
-                target,
-                _Reader(samples),
-                quant_format=q.QuantFormat.QDQ,
-                op_types_to_quantize=_QUANTISED,
-                per_channel=True,
-                activation_type=q.QuantType.QUInt8 if unsigned else q.QuantType.QInt8,
-                weight_type=q.QuantType.QInt8,
-                nodes_to_exclude=kept,
-                extra_options=options,
-            )
+            _quantise(merged, target, samples, unsigned=unsigned)
         finally:
             modern.unlink(missing_ok=True)
             merged.unlink(missing_ok=True)
     if not any(node.op_type == "QuantizeLinear" for node in onnx.load(target, load_external_data=False).graph.node):
         raise ModelError(f"{source.name} has no {', '.join(_QUANTISED)} that could be quantised: build it with --precision fp16.")
+
+
+def _quantise(merged: Path, target: Path, samples: Samples, *, unsigned: bool) -> None:
+    """By ONNX Runtime's quantiser, of a file that it has prepared."""
+    from onnxruntime import quantization as q
+
+    q.quantize_static(
+        merged,
+        target,
+        _Reader(samples),
+        quant_format=q.QuantFormat.QDQ,
+        op_types_to_quantize=_QUANTISED,
+        per_channel=True,
+        activation_type=q.QuantType.QUInt8 if unsigned else q.QuantType.QInt8,
+        weight_type=q.QuantType.QInt8,
+        nodes_to_exclude=_outermost(onnx.load(merged, load_external_data=False).graph),
+        extra_options={
+            "ActivationSymmetric": not unsigned, "WeightSymmetric": True, "AddQDQPairToWeight": not unsigned, "QuantizeBias": unsigned,
+        },
+    )  # fmt: skip
 
 
 def _outermost(graph: Any) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,24 +63,27 @@ def parser() -> Parser:
 
 def camera_frames(text: str) -> Iterator[list[Image]]:
     """Batches of frames of a camera. Raises RealtimeError when it cannot be opened."""
-    from realtime.sources.base import EndOfStream
-
     end = time.monotonic() + PATIENCE
     with _camera(text) as source:
         source.open()
         for _ in range(BATCHES):
-            batch: list[Image] = []
-            while len(batch) < BATCH and time.monotonic() < end:
-                try:
-                    frame = source.read(0.5)
-                except EndOfStream:
-                    break
-                if frame is not None:
-                    batch.append(frame.image)
+            batch = _batch(source, end)
             if batch:
                 yield batch
             if len(batch) < BATCH:
                 break
+
+
+def _batch(source: Transformed, end: float) -> list[Image]:
+    """The next frames, fewer than BATCH when the camera has no more or the time is `end`."""
+    from realtime.sources.base import EndOfStream
+
+    batch: list[Image] = []
+    with suppress(EndOfStream):
+        while len(batch) < BATCH and time.monotonic() < end:
+            frame = source.read(0.5)
+            batch += [] if frame is None else [frame.image]
+    return batch
 
 
 def _camera(text: str) -> Transformed:

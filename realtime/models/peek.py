@@ -36,15 +36,13 @@ class Peek:
         header = bytearray()
         self.weights: dict[str, tuple[int, int]] = {}
         """Where each weight lies in the file, in its order."""
-        for number, start, end in _fields(data, 0, len(data)):
-            if number == _GRAPH:
-                for inner, first, last in _fields(data, start, end):
-                    if inner in (_INPUT, _OUTPUT):
-                        header += _field(inner, data[first:last])
-                    elif inner == _INITIALIZER:
-                        tensor = _without_data(data, first, last)
-                        header += _field(_INITIALIZER, tensor)
-                        self.weights[onnx.TensorProto.FromString(tensor).name] = (first, last)
+        for number, first, last in _graph_fields(data):
+            if number in (_INPUT, _OUTPUT):
+                header += _field(number, data[first:last])
+            elif number == _INITIALIZER:
+                tensor = _without_data(data, first, last)
+                header += _field(_INITIALIZER, tensor)
+                self.weights[onnx.TensorProto.FromString(tensor).name] = (first, last)
         self.network: Any = onnx.ModelProto(graph=onnx.GraphProto.FromString(bytes(header)))
         """An onnx.ModelProto with inputs, outputs and weights that have no numbers."""
         if not self.network.graph.output:
@@ -63,6 +61,13 @@ class Peek:
         except Exception as error:  # its data may be damaged, or lie in another file, which may be absent
             raise ModelError(f"{self._path.name} cannot be read with its weights: get the file anew.") from error
         return values
+
+
+def _graph_fields(data: mmap.mmap) -> Iterator[tuple[int, int, int]]:
+    """The fields of the graph, as `_fields` gives them."""
+    for number, start, end in _fields(data, 0, len(data)):
+        if number == _GRAPH:
+            yield from _fields(data, start, end)
 
 
 def _fields(data: mmap.mmap, at: int, end: int) -> Iterator[tuple[int, int, int]]:
