@@ -162,13 +162,14 @@ class Soak:
         unfinished = int(director.busy)
         quiet = director.lost + director.passed
         share = 100 * director.lost / max(quiet, 1)
+        load = f"load {psutil.getloadavg()[0]:.1f} on {psutil.cpu_count()} cores"  # what a machine has no time for is lost too
         all_of_them = f"of {happened}, {director.rounds} rounds"
         warm_up = min(self._seconds / 2, 300.0)  # pools of pictures grow to the most that were ever in use at once
         return [
             *rows,
             Row("faults", "not survived", happened - survived - unfinished, "", limits.get("not_survived"), all_of_them),
             Row("faults", "kinds that happened", len(tallies), "", limits.get("kinds")),
-            Row("undisturbed", "frames lost", share, "%", limits.get("lost_percent"), f"{director.lost} of {quiet}"),
+            Row("undisturbed", "frames lost", share, "%", limits.get("lost_percent"), f"{director.lost} of {quiet}; {load}"),
             Row(BLOCKS, "frames to the other sink", self._meanwhile(), "%", limits.get("meanwhile_percent"), "of those of the camera"),
             Row("hanging network", "noticed", self._pipeline.telemetry.hangs, "", None, "times covered by the placeholder"),
             Row("memory", "growth", self._memory.growth(warm_up), "MB/h", limits.get("growth_mb_per_hour"), f"after {warm_up:.0f} s"),

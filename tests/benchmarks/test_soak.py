@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
+import itertools
 import time
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
 
 from benchmarks.faults import Beside, Device, Director, Fault, Faults, Opened, Outlet, every_fault
-from benchmarks.soak import Memory
+from benchmarks.soak import Memory, Soak
 from realtime.errors import SinkError
-from realtime.types import OutputFrame, State, StreamFormat
+from realtime.types import Frame, OutputFrame, State, StreamFormat
 
 PICTURE = np.zeros((48, 64, 3), np.uint8)
 
@@ -95,6 +98,20 @@ def test_what_the_other_sink_gets_meanwhile_is_counted():
     beside.write(swapped(2))
     beside.write(OutputFrame(3, 0.0, State.NO_SIGNAL, PICTURE, PICTURE[..., 0]))
     assert (beside.count, beside.meanwhile) == (3, 1)
+
+
+@pytest.mark.models
+@pytest.mark.usefixtures("models")
+def test_the_real_networks_come_back_from_each_fault():
+    with ExitStack() as cleanup:
+        soak = Soak(cleanup, argparse.Namespace(minutes=0.1, quiet=2.0, seed=1))
+        frames = (Frame(n, n / 30, soak._device.picture(n)) for n in itertools.count())
+        for fault in ("raises", "gives no numbers"):
+            assert [soak._pipeline._infer(next(frames)).state for _ in range(3)][-1] is State.SWAPPED
+            soak._faults.network = fault
+            assert all(soak._pipeline._infer(next(frames)).state is not State.SWAPPED for _ in range(3))
+            soak._faults.network = ""
+            assert State.SWAPPED in [soak._pipeline._infer(next(frames)).state for _ in range(5)]
 
 
 def test_the_outlet_breaks_as_told():
