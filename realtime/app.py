@@ -19,6 +19,7 @@ from realtime.following import Stage, beside, infer_stage, references
 from realtime.loading import Models, fit_sources, load_models, swap_options
 from realtime.models.base import Identity
 from realtime.models.landmarks.fused import FusedLandmarker
+from realtime.models.landmarks.swapping import SwappingLandmarker
 from realtime.models.store import Progress
 from realtime.networks import Notify
 from realtime.opening import check_swap_network
@@ -136,7 +137,7 @@ class App:
         infer = self._infer(models, identities, isinstance(source.source, ImageSource))
         pipeline = Pipeline(
             source,
-            beside(infer, settings, models.roles["swapper"]["backend"]),
+            infer if isinstance(models.landmarker, SwappingLandmarker) else beside(infer, settings, models.roles["swapper"]["backend"]),
             lambda width, height: finisher(settings, width, height, sinks),
             sinks,
             telemetry=self.telemetry,
@@ -147,7 +148,7 @@ class App:
             on_still=self._save_still,
             limits=Limits(settings.frames, settings.seconds),
         )
-        if isinstance(models.landmarker, FusedLandmarker):
+        if isinstance(models.landmarker, FusedLandmarker | SwappingLandmarker):
             models.landmarker.session.watch(pipeline.upcoming)
         return pipeline
 

@@ -7,21 +7,25 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from realtime.assets import SOURCE
 from realtime.backends import native
 from realtime.backends.base import FrameSession, Session
+from realtime.faces import MAIN
 from realtime.finders import MESH, finders
 from realtime.finishing import Finishing, open_finishing, wishes
 from realtime.models.base import Detector, Identity, Landmarker, Recogniser, Swapper
 from realtime.models.landmarks.fused import FusedLandmarker
 from realtime.models.landmarks.mesh import MeshLandmarker
+from realtime.models.landmarks.swapping import SwappingLandmarker
 from realtime.models.store import ModelStore
+from realtime.models.swappers.aligned import AlignedSwapper
 from realtime.models.swappers.mesh import MeshSwapper
 from realtime.models.swappers.refined import RefinedSwapper
 from realtime.models.swappers.select import SwapOptions
-from realtime.networks import Notify, places
-from realtime.opening import Opener, open_swap_network
+from realtime.networks import Notify, places, whole
+from realtime.opening import Opener, needs_exact, open_swap_network
 from realtime.photos import load_source
 from realtime.settings import Settings
 from realtime.starting import remember_kernels
@@ -32,6 +36,9 @@ from realtime.types import SourcePhoto
 from realtime.vision import geometry, yuv
 
 log = logging.getLogger(__name__)
+
+Follows = MeshLandmarker | FusedLandmarker | SwappingLandmarker
+"""What finds the mesh in frames."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +79,7 @@ def load_models(settings: Settings, models: ModelStore, cleanup: ExitStack, noti
         sessions, follow = opening.result()
     detector, patient = used.detectors(sessions, settings.score, settings.min_face)
     single, recogniser, points = MeshLandmarker(sessions[MESH]), used.knows(sessions), used.points(sessions)
-    landmarker = single if follow is None else FusedLandmarker(follow, single)
+    landmarker = _followed(settings, opener, single if follow is None else FusedLandmarker(follow, single), swapper)
     aligned_by = points if settings.swapper != MESH else None
     roles = {
         "detector": _role(used.detector, detector.backend),
@@ -85,6 +92,35 @@ def load_models(settings: Settings, models: ModelStore, cleanup: ExitStack, noti
     if aligned_by is not None:
         swapper = RefinedSwapper(swapper, aligned_by)
     return Models(detector, patient, landmarker, single, recogniser, swapper, roles, finishing)
+
+
+def _followed(settings: Settings, opener: Opener, landmarker: Follows, swapper: Swapper) -> Follows:
+    """The landmarker, or where there is an engine for it, one that swaps with the same look, which the swapper then takes from."""
+    if not isinstance(swapper, AlignedSwapper) or not opener.has_follow_swap(settings.swapper):
+        return landmarker
+    if reason := _why_apart(settings, opener):
+        opener.notify(f"{whole(Path(settings.swapper).stem)} is not used: {reason}; following and swapping run one after the other")
+        return landmarker
+    session = opener.open_follow_swap(opener.store.path(MESH), settings.swapper)
+    if session is None:
+        return landmarker
+    swapping = SwappingLandmarker(session, landmarker)
+    swapper.take_from(swapping)
+    return swapping
+
+
+def _why_apart(settings: Settings, opener: Opener) -> str:
+    """What keeps the graph that follows and swaps from doing what was asked for; empty when nothing does."""
+    reasons = {
+        "it is for one face": settings.faces != MAIN or bool(settings.map),
+        "it runs on one GPU": "," in settings.device,
+        "it aligns by the mesh": settings.landmarker != MESH,
+        "it swaps in one pass": settings.swap_size is not None,
+        "it was built for what the file says of itself": settings.swap_contract is not None,
+    }
+    if not any(reasons.values()) and needs_exact(settings.swapper, opener):
+        return "the network needs single precision"
+    return next((reason for reason, holds in reasons.items() if holds), "")
 
 
 def _opener(settings: Settings, models: ModelStore, networks: int, cleanup: ExitStack, notify: Notify) -> Opener:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from realtime.backends.base import BUILD, FrameSession, Session
 from realtime.backends.device import Budget
@@ -17,9 +18,16 @@ from realtime.errors import BackendError, UsageError
 Notify = Callable[[str], None]
 """Tells the user one sentence."""
 
-FOLLOW = "follow"
-"""The graph around the mesh network, as the builder names it."""
+FOLLOW, FOLLOW_SWAP = "follow", "follow_swap"
+"""The graphs around the mesh network, and around it and a swap network, as the builder names them."""
+FAST: Final = 20.0
+"""Milliseconds that a frame may take to be followed and swapped in one go: of the 33 between two frames of a camera."""
 CPU = "cpu"
+
+
+def whole(name: str) -> str:
+    """What engines of the graph around the mesh and the swap network of this name are called."""
+    return f"{FOLLOW_SWAP}-{name}"
 
 
 def places(device: str, fraction: float | None, sessions: int) -> tuple[Place, Place]:
@@ -84,18 +92,30 @@ class Networks:
 
     def open_follow(self, mesh: Path) -> FrameSession | None:
         """The graph around the mesh network on a GPU; None when none was built for it."""
-        entry = self._find(FOLLOW, mesh, ENGINES, FOLLOW)
+        return self._open_graph(FOLLOW, FOLLOW, mesh)
+
+    def open_follow_swap(self, mesh: Path, name: str, swap: Path) -> FrameSession | None:
+        """The graph around that and the swap network of this name as well; None when none was built for them."""
+        return self._open_graph(whole(name), FOLLOW_SWAP, [mesh, swap])
+
+    def _open_graph(self, name: str, graph: str, files: Path | Sequence[Path]) -> FrameSession | None:
+        entry = self._find(name, files, ENGINES, graph)
         if entry is None:
+            return None
+        if graph == FOLLOW_SWAP and not entry.ms <= FAST:
+            self.refused[name] = (
+                f"{name} takes {entry.ms:.0f} ms a frame and a face moves on meanwhile: it is followed beside the swap."
+            )
             return None
         try:
             session = open_frames_engine(self.engines / entry.file, entry.target, entry.precision, cache=self.cache, place=self.place)
         except BackendError as error:
-            self.refused[FOLLOW] = str(error)
+            self.refused[name] = str(error)
             return None
-        self.opened[FOLLOW] = session
+        self.opened[name] = session
         return session
 
-    def _find(self, name: str, path: Path, targets: tuple[str, ...] = (), graph: str = "") -> manifest.Entry | None:
+    def _find(self, name: str, path: Path | Sequence[Path], targets: tuple[str, ...] = (), graph: str = "") -> manifest.Entry | None:
         if not manifest.path_of(self.engines, name).is_file():
             return None
         number = self.place.gpu or 0

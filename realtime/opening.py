@@ -10,6 +10,7 @@ from pathlib import Path
 from realtime.backends.base import FrameSession, Session
 from realtime.backends.place import ANYWHERE, Place
 from realtime.backends.select import AUTO, ENGINES, open_session
+from realtime.builder import manifest
 from realtime.machine import cores
 from realtime.models.base import Finish
 from realtime.models.catalog import MODELS
@@ -17,7 +18,7 @@ from realtime.models.store import ModelStore
 from realtime.models.swappers import select
 from realtime.models.swappers.aligned import AlignedSwapper
 from realtime.models.swappers.exact import Exact
-from realtime.networks import Networks, Notify
+from realtime.networks import Networks, Notify, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,17 @@ class Opener:
         self._say(networks)
         return None if session is None else self.cleanup.enter_context(session)
 
+    def open_follow_swap(self, mesh: Path, swapper: str) -> FrameSession | None:
+        """The graph around that and the swap network that `--swapper` names; None when there is no engine of it for this GPU."""
+        networks = Networks(self.backend, self.engines, self.cache, self.swapping)
+        session = networks.open_follow_swap(mesh, _name(swapper), _file(swapper, self.store))
+        self._say(networks)
+        return None if session is None else self.cleanup.enter_context(session)
+
+    def has_follow_swap(self, swapper: str) -> bool:
+        """Whether one was built, for whatever machine."""
+        return manifest.path_of(self.engines, whole(_name(swapper))).is_file()
+
     def _say(self, networks: Networks) -> None:
         new = [remark for remark in networks.remarks(self.fraction) if remark not in self.said]
         self.said.extend(new)
@@ -82,6 +94,16 @@ def check_swap_network(choice: str, options: select.SwapOptions, store: ModelSto
 
 def _file(choice: str, store: ModelStore) -> Path:
     return store.path(choice) if choice in MODELS else Path(choice).expanduser()
+
+
+def _name(choice: str) -> str:
+    """By which its engines are called."""
+    return choice if choice in MODELS else Path(choice).stem
+
+
+def needs_exact(choice: str, opener: Opener) -> bool:
+    """Whether the swap network overflowed at a lower precision before, on this machine."""
+    return Exact(opener.cache, opener.notify).needed(_file(choice, opener.store))
 
 
 def open_swap_network(choice: str, options: select.SwapOptions, opener: Opener, finishes: Sequence[Finish] = ()) -> AlignedSwapper:

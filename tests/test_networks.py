@@ -138,9 +138,7 @@ class TestOpening:
         assert said.startswith("not using a built engine: The engine a.tensorrt") and words in said
         assert f"run `python -m realtime engines --models a --engines {tmp_path}`. The same goes for b." in said
 
-    def test_a_gpu_without_memory_falls_back_and_says_so(
-        self, here: Here, driver: FakeDriver, tmp_path: Path, onnx: Path
-    ) -> None:
+    def test_a_gpu_without_memory_falls_back_and_says_so(self, here: Here, driver: FakeDriver, tmp_path: Path, onnx: Path) -> None:
         here(1)
         _built(tmp_path, "net", onnx)
         driver.fail = {"cuMemAlloc": Result.CUDA_ERROR_OUT_OF_MEMORY}
@@ -163,9 +161,7 @@ class TestOpening:
         (said,) = opener.remarks()
         assert said.startswith("net runs on the processor though there is a GPU, Fake GPU: run `pip install")
 
-    def test_one_of_several_that_is_beside_the_gpu_is_named(
-        self, here: Here, driver: FakeDriver, tmp_path: Path, onnx: Path
-    ) -> None:
+    def test_one_of_several_that_is_beside_the_gpu_is_named(self, here: Here, driver: FakeDriver, tmp_path: Path, onnx: Path) -> None:
         here(1)
         _built(tmp_path, "net", onnx)
         opener = _networks(tmp_path)
@@ -192,9 +188,7 @@ class TestOpening:
         opener.open("net", onnx)
         assert opener.remarks() == []
 
-    def test_the_processor_only_does_not_look_at_engines_of_gpus(
-        self, here: Here, driver: FakeDriver, tmp_path: Path, onnx: Path
-    ) -> None:
+    def test_the_processor_only_does_not_look_at_engines_of_gpus(self, here: Here, driver: FakeDriver, tmp_path: Path, onnx: Path) -> None:
         here(1)
         _built(tmp_path, "net", onnx)
         opener = _networks(tmp_path, place=Place(processor_only=True))
@@ -240,6 +234,31 @@ class TestFollow:
         assert session is not None
         with session:
             assert session.run(np.full((4, 6, 3), 9, np.uint8))["presence"][0] == 9
+
+    def test_one_around_a_swap_network_goes_by_its_name_and_is_made_of_both(
+        self, here: Here, driver: FakeDriver, tmp_path: Path, onnx: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        here(1)
+        swap = tmp_path / "swap.onnx"
+        swap.write_bytes(b"swap")
+        specs = [TensorSpec("frame", (-1, -1, 3), np.dtype(np.uint8)), TensorSpec("latent", (1, 4), np.dtype(np.float32))]
+        library = FakeTensorRt(
+            driver, specs, [TensorSpec("sum", (1,), np.dtype(np.float32))], lambda feeds: {"sum": feeds["latent"].sum(1)}
+        )
+        monkeypatch.setattr(engine, "import_module", lambda name: library)
+        _built(tmp_path, "follow_swap-swap", swap, onnx_sha256=manifest.fingerprint([onnx, swap], "follow_swap"))
+        opener = _networks(tmp_path)
+        session = opener.open_follow_swap(onnx, "swap", swap)
+        assert session is not None and opener.open_follow_swap(onnx, "other", swap) is None and opener.remarks() == []
+        with session:
+            session.inputs["latent"][...] = 2
+            assert session.run(np.zeros((4, 6, 3), np.uint8))["sum"][0] == 8
+        made_of = manifest.fingerprint([onnx, swap], "follow_swap")
+        _built(tmp_path, "follow_swap-swap", swap, onnx_sha256=made_of, gate={"verdict": "passed", "ms": 35.0})
+        assert opener.open_follow_swap(onnx, "swap", swap) is None
+        assert "follow_swap-swap takes 35 ms a frame" in opener.remarks()[0]
+        assert opener.open_follow_swap(swap, "swap", onnx) is None
+        assert "another version of the model" in opener.remarks()[0]
 
     def test_an_engine_of_another_model_is_refused(self, here: Here, driver: FakeDriver, tmp_path: Path, onnx: Path) -> None:
         here(1)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from realtime.builder.recipes import Network, Recipes
     from realtime.settings import Settings
 
-FOLLOW = "follow"
+FOLLOW, WHOLE = "follow", "follow_swap"
 
 
 def judge_waiting(settings: Settings, notify: Callable[[str], None]) -> None:
@@ -59,8 +59,9 @@ def engined(folder: Path, models: Path) -> Iterator[Network]:
     book = _with_follow(recipes.read(folder / "recipes.toml"))
     files = {name: models / f"{name}.onnx" for name in MODELS}
     for path in sorted(folder.glob("*.json")):
-        if path.stem in MODELS or path.stem in book.rows:
-            (network,) = recipes.networks([path.stem], book, files)
+        name = path.stem.replace(f"{WHOLE}-", f"{WHOLE}:")
+        if name.removeprefix(f"{WHOLE}:") in MODELS or name in book.rows:
+            (network,) = recipes.networks([name], book, files)
             if all(part.is_file() for part in network.paths):
                 yield network
 

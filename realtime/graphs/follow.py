@@ -38,7 +38,8 @@ class Swap:
     denormalise: bool = False
     """The output must be brought back by * std + mean. Some networks give 0..1 though they are fed otherwise."""
     order: Literal["rgb", "bgr"] = "rgb"
-    match_colour: bool = True
+    match_colour: bool = False
+    """Give the patch the mean and spread of what it covers. A live run leaves that to the steps that the user chooses."""
     mask: Mask = field(default_factory=Mask)
 
 

@@ -59,6 +59,15 @@ def test_judges_what_waits_for_this_gpu_and_says_so(plans: list[Plan]) -> None:
     assert said == ["judging the tensorrt engines of follow, mesh, once: they were built where there was no GPU; a few minutes"]
 
 
+def test_so_it_does_for_the_whole_path_around_a_swap_network(plans: list[Plan], tmp_path: Path) -> None:
+    files = [tmp_path / "models" / f"{name}.onnx" for name in ("mesh", "inswapper_128")]
+    files[1].write_bytes(b"inswapper")
+    _wait(tmp_path / "engines", "follow_swap-inswapper_128", files[1], manifest.fingerprint(files, "follow_swap"))
+    judge_waiting(SETTINGS, lambda said: None)
+    (network,) = [each for each in plans[0].networks if each.recipe.graph == "follow_swap"]
+    assert network.name == "follow_swap-inswapper_128" and list(network.paths) == files
+
+
 def test_looks_where_the_run_is_told_to_look(plans: list[Plan], tmp_path: Path) -> None:
     judge_waiting(dataclasses.replace(SETTINGS, engines=tmp_path), pytest.fail)
     assert plans == []

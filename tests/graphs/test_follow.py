@@ -118,6 +118,7 @@ class TestFollow:
 
 
 def _swap(network: Any, **options: Any) -> Swap:
+    options = {"match_colour": True} | options
     size = network.graph.input[0].type.tensor_type.shape.dim[2].dim_value
     return Swap(network, options.pop("template", ARCFACE_128 * (size / 128)), **options)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from realtime.backends.base import FrameSession
 from realtime.errors import ModelError
 from realtime.models.base import Landmarker
-from realtime.types import MESH_POINTS, Image, Landmarks, Region
+from realtime.types import MESH_POINTS, Array, Image, Landmarks, Region
 
 
 class FusedLandmarker:
@@ -37,8 +39,12 @@ class FusedLandmarker:
         if not self.session.takes(image.shape):
             return self._otherwise.landmarks(image, region)
         self._region[:] = region
-        outputs = self.session.run(image)
-        points = outputs["landmarks"].reshape(MESH_POINTS, 3).copy()
-        presence = float(outputs["presence"].flat[0])
-        sound = bool(np.isfinite(points).all()) and np.isfinite(presence)
-        return Landmarks(points, presence if sound else 0.0)
+        return mesh_of(self.session.run(image))
+
+
+def mesh_of(outputs: Mapping[str, Array]) -> Landmarks:
+    """What a graph that follows says of the face, the caller's own."""
+    points = outputs["landmarks"].reshape(MESH_POINTS, 3).copy()
+    presence = float(outputs["presence"].flat[0])
+    sound = bool(np.isfinite(points).all()) and np.isfinite(presence)
+    return Landmarks(points, presence if sound else 0.0)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from realtime.errors import ModelError, NumbersError
 from realtime.models.base import Crop, Finish, Identity
 from realtime.models.swappers.cut import cut
+from realtime.models.swappers.planar import is_lit
 from realtime.models.swappers.ring import PatchRing
 from realtime.types import Array, Box, Face, Floats, Image, Patch, SourcePhoto
 from realtime.vision import geometry
@@ -71,6 +72,19 @@ class CropNetwork(Protocol):
         """
 
 
+class Ahead(Protocol):
+    """What has swapped a face already when the swapper is asked to, as part of finding it."""
+
+    def use(self, source: Array) -> None:
+        """Swap to what `CropNetwork.prepare` gave, from the next frame on."""
+
+    def swapped(self, image: Image, transform: Transform) -> tuple[Image, Transform] | None:
+        """The swapped crop (size, size, 3) uint8 BGR of this very image with its transform, frame to crop, if that is next to `transform`.
+
+        None: the network has to run. The picture is valid until the next look at a frame.
+        """
+
+
 @dataclass(slots=True)
 class Shared:
     """A network that the swappers of several faces take turns with; it holds one source at a time."""
@@ -117,6 +131,7 @@ class AlignedSwapper:
         self._box, self._mask = soft_box(size, fade, INSET), np.empty((size, size), np.uint8)
         self._ring = PatchRing()
         self._source: Array | None = None
+        self._ahead: Ahead | None = None
 
     @property
     def name(self) -> str:
@@ -150,11 +165,17 @@ class AlignedSwapper:
             raise TypeError(f"expected a SwapIdentity, got {type(identity).__name__}")
         self._source = identity.source
         self._shared.hold(identity.source)
+        if self._ahead is not None:
+            self._ahead.use(identity.source)
         self.reset()
 
     def reset(self) -> None:
         for step in self._finishes:
             step.reset()
+
+    def take_from(self, ahead: Ahead) -> None:
+        """Run the network only where `ahead` has not done so; from now on, for this swapper but not for its forks."""
+        self._ahead = ahead
 
     def fork(self) -> AlignedSwapper:
         """See `Swapper.fork`."""
@@ -169,12 +190,31 @@ class AlignedSwapper:
         if self._source is None:
             raise RuntimeError("no identity is in use: call use() with a fitted identity first")
         transform = geometry.similarity(geometry.alignment_points(face), self._template)
-        cut(image, transform, self._before)
-        self._run()
+        taken = self._taken(image, transform)
+        transform = self._made(image, transform) if taken is None else taken
         made = Crop(image, face, transform, self._before, self._swapped, self._mask)
         for step in self._finishes:
             step.finish(made)
         return to_patch(made, self._ring)
+
+    def _made(self, image: Image, transform: Transform) -> Transform:
+        cut(image, transform, self._before)
+        self._run()
+        return transform
+
+    def _taken(self, image: Image, transform: Transform) -> Transform | None:
+        """The transform of a crop that was swapped ahead; None when there is none, or when it is black: then never again."""
+        ready = self._ahead.swapped(image, transform) if self._ahead is not None else None
+        if ready is None:
+            return None
+        picture, transform = ready
+        cut(image, transform, self._before)
+        if not is_lit(float(picture.mean()), self._before):
+            self._ahead = None
+            return None
+        np.copyto(self._swapped, picture)
+        np.copyto(self._mask, self._box)
+        return transform
 
     def _run(self) -> None:
         np.copyto(self._mask, self._box)

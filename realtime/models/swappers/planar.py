@@ -113,6 +113,9 @@ def output_to_levels(mean: Triple = (0.0, 0.0, 0.0), std: Triple = (1.0, 1.0, 1.
 
 def is_sound(tally: Array, before: Image) -> bool:
     """Whether a network that wrote these levels (see `write_levels`) gave a picture: only numbers, and not black for a face in light."""
-    if tally[1]:
-        return False
-    return bool(tally[0] > _DARK * before.size or before.mean() < _LIT)
+    return not tally[1] and is_lit(float(tally[0]) / before.size, before)
+
+
+def is_lit(level: float, before: Image) -> bool:
+    """Whether a picture of this mean level is not black, or was made of a face in the dark."""
+    return level > _DARK or bool(before.mean() < _LIT)
