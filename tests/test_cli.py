@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 import pytest
 
 import realtime
-from realtime import cli, guard
+from realtime import cli
 from realtime.commands import run
 from realtime.config import OPTIONS
 from realtime.errors import SinkError
@@ -305,67 +304,6 @@ def test_a_console_that_lacks_a_character(tmp_path: Path) -> None:
     ended = python("-m", "realtime", "--source", "ñ☃.jpg", cwd=tmp_path, PYTHONPATH=str(PACKAGE.parent), PYTHONIOENCODING="ascii")
     assert ended.returncode == 2
     assert rb"\u2603.jpg does not exist" in ended.stderr
-
-
-# The other project's package
-
-
-@pytest.fixture
-def site(tmp_path: Path) -> Path:
-    """A site-packages folder with our package in it (what start-up needs)."""
-    folder = tmp_path / "site"
-    shutil.copytree(PACKAGE, folder / "realtime", ignore=shutil.ignore_patterns("__pycache__", "*.jpg", "*.npz"))
-    return folder
-
-
-def started(site: Path) -> subprocess.CompletedProcess[bytes]:
-    return python("-S", "-m", "realtime", "--version", cwd=site, PYTHONPATH="")  # -S: without the site-packages that we are installed in
-
-
-def test_guard_lets_a_sound_installation_pass(site: Path) -> None:
-    (site / "realtime_faceswap-0.1.0.dist-info").mkdir()
-    assert started(site).stdout.startswith(b"realtime-faceswap ")
-
-
-def spoil_by_installing_over(site: Path) -> None:
-    (site / "realtime-2.0.0.dist-info").mkdir()
-    (site / "realtime" / "__init__.py").write_text("class AsyncRealtimeClient: ...\n")
-    (site / "realtime" / "types.py").write_text("Callback = None\n")
-
-
-def spoil_by_removing(site: Path) -> None:
-    (site / "realtime" / "__init__.py").unlink()
-    (site / "realtime" / "types.py").unlink()
-
-
-def spoil_by_a_copy(site: Path) -> None:
-    (site / "realtime" / "__init__.py").write_text("class AsyncRealtimeClient: ...\n")
-
-
-def spoil_later(site: Path) -> None:
-    """Ours was installed last: all our files are there, and the next update of the other breaks them."""
-    (site / "realtime-2.0.0.dist-info").mkdir()
-
-
-@pytest.mark.parametrize("spoil", [spoil_by_installing_over, spoil_by_removing, spoil_by_a_copy, spoil_later])
-def test_guard_refuses_with_one_sentence(site: Path, spoil: Any) -> None:
-    spoil(site)
-    ended = started(site)
-    assert (ended.returncode, ended.stdout) == (1, b"")
-    assert ended.stderr.count(b"\n") == 1
-    assert b"pip uninstall realtime" in ended.stderr
-    assert b"--force-reinstall --no-deps realtime-faceswap" in ended.stderr
-
-
-def test_guard_holds_for_the_installed_script_too(site: Path) -> None:
-    spoil_by_installing_over(site)
-    ended = python("-S", "-c", "from realtime.cli import main; main(['--version'])", cwd=site, PYTHONPATH="")
-    assert ended.returncode == 1
-    assert b"pip uninstall realtime" in ended.stderr
-
-
-def test_guard_finds_nothing_wrong_here() -> None:
-    assert guard.problem(PACKAGE, realtime.DISTRIBUTION) is None
 
 
 def test_streams_without_reconfigure_are_left_alone(monkeypatch: pytest.MonkeyPatch, fake_app: SimpleNamespace) -> None:

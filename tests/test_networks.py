@@ -19,8 +19,9 @@ from realtime.builder import manifest
 from realtime.errors import BackendError, UsageError
 from realtime.models.records import sha256_of
 from realtime.networks import Networks, places
-from tests.backends.gpu import FakeDriver, FakeTensorRt, Result
+from tests.backends.gpu import FakeDriver, Result
 from tests.backends.graphs import affine
+from tests.backends.library import FakeTensorRt
 
 GPU = Gpu(89, 12040, "Fake GPU", 1_000_000)
 Here = Callable[..., None]

@@ -21,6 +21,77 @@ class _Error(Exception):
     pass
 
 
+class _Part:
+    """A class of `pycuda.driver`; `module` is the one that it belongs to."""
+
+    module: _Module
+
+
+class _Device(_Part):
+    def __init__(self, ordinal: int) -> None:
+        self._ordinal = ordinal
+
+    @staticmethod
+    def count() -> int:
+        return 1
+
+    def name(self) -> str:
+        return "Fake GPU"
+
+    def retain_primary_context(self) -> Any:
+        self.module.calls.append("retain")
+        return self.module.Context()
+
+
+class _Context(_Part):
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Context)
+
+    def __hash__(self) -> int:
+        return 1
+
+    def push(self) -> None:
+        self.module.stack.append(self)
+
+    @classmethod
+    def get_current(cls) -> Any:
+        return cls.module.stack[-1] if cls.module.stack else None
+
+    @classmethod
+    def pop(cls) -> None:
+        cls.module.stack.pop()
+
+
+class _Stream(_Part):
+    handle = 77
+
+    def synchronize(self) -> None:
+        self.module.check("synchronize")
+
+    def wait_for_event(self, event: Any) -> None:
+        self.module.calls.append("wait")
+
+
+class _Event(_Part):
+    def __init__(self, flags: int) -> None:
+        assert flags == 2
+
+    def record(self, stream: Any) -> None:
+        self.module.calls.append("record")
+
+
+class _Allocation:
+    def __init__(self, memory: dict[int, Any], nbytes: int) -> None:
+        self._memory, self.buffer = memory, np.zeros(nbytes, np.uint8)
+        memory[int(self)] = self
+
+    def __int__(self) -> int:
+        return int(self.buffer.ctypes.data)
+
+    def free(self) -> None:
+        del self._memory[int(self)]
+
+
 class _Module:
     """The parts of `pycuda.driver` that are used; device memory is host memory, and copies are done at once."""
 
@@ -32,78 +103,18 @@ class _Module:
         self.calls: list[str] = []
         self.memory: dict[int, Any] = {}
         self.fail = ""
-        module = self
+        self.Device, self.Context, self.Stream, self.Event = (
+            type(kind.__name__, (kind,), {"module": self}) for kind in (_Device, _Context, _Stream, _Event)
+        )
 
-        class Device:
-            def __init__(self, ordinal: int) -> None:
-                self._ordinal = ordinal
-
-            @staticmethod
-            def count() -> int:
-                return 1
-
-            def name(self) -> str:
-                return "Fake GPU"
-
-            def retain_primary_context(self) -> Any:
-                module.calls.append("retain")
-                return Context()
-
-        class Context:
-            def __eq__(self, other: object) -> bool:
-                return isinstance(other, Context)
-
-            def __hash__(self) -> int:
-                return 1
-
-            def push(self) -> None:
-                module.stack.append(self)
-
-            @staticmethod
-            def get_current() -> Any:
-                return module.stack[-1] if module.stack else None
-
-            @staticmethod
-            def pop() -> None:
-                module.stack.pop()
-
-        class Stream:
-            handle = 77
-
-            def synchronize(self) -> None:
-                module._check("synchronize")
-
-            def wait_for_event(self, event: Any) -> None:
-                module.calls.append("wait")
-
-        class Event:
-            def __init__(self, flags: int) -> None:
-                assert flags == 2
-
-            def record(self, stream: Any) -> None:
-                module.calls.append("record")
-
-        class Allocation:
-            def __init__(self, nbytes: int) -> None:
-                self.buffer = np.zeros(nbytes, np.uint8)
-                module.memory[int(self)] = self
-
-            def __int__(self) -> int:
-                return int(self.buffer.ctypes.data)
-
-            def free(self) -> None:
-                del module.memory[int(self)]
-
-        self.Device, self.Context, self.Stream, self.Event, self._Allocation = Device, Context, Stream, Event, Allocation
-
-    def _check(self, what: str) -> None:
+    def check(self, what: str) -> None:
         self.calls.append(what)
         if what == self.fail:
             raise _Error(f"{what} failed: out of memory\nmore")
 
     def mem_alloc(self, nbytes: int) -> Any:
-        self._check("mem_alloc")
-        return self._Allocation(nbytes)
+        self.check("mem_alloc")
+        return _Allocation(self.memory, nbytes)
 
     def pagelocked_zeros(self, nbytes: int, dtype: Any) -> Any:
         return np.zeros(nbytes, dtype)

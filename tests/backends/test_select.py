@@ -19,8 +19,9 @@ from realtime.backends.gpus import Gpu, gpus
 from realtime.backends.place import Place
 from realtime.backends.select import BACKENDS
 from realtime.errors import BackendError, UsageError
-from tests.backends.gpu import FakeDriver, FakeTensorRt
+from tests.backends.gpu import FakeDriver
 from tests.backends.graphs import affine, brightest
+from tests.backends.library import FakeTensorRt
 
 GPU = Gpu(89, 12040, "Fake GPU", 8 * 2**30)
 _LOAD = ort_backend.load

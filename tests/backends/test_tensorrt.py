@@ -18,7 +18,8 @@ from realtime.backends.device import Budget
 from realtime.backends.tensorrt import TensorRtFrames, TensorRtSession
 from realtime.errors import BackendError
 from realtime.types import Array
-from tests.backends.gpu import FakeDriver, FakeTensorRt, Result
+from tests.backends.gpu import FakeDriver, Result
+from tests.backends.library import FakeTensorRt
 
 _F32, _U8 = np.dtype(np.float32), np.dtype(np.uint8)
 Library = Callable[..., FakeTensorRt]

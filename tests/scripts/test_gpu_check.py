@@ -18,7 +18,8 @@ from realtime.backends import cuda, engine, place
 from realtime.backends.base import TensorSpec
 from realtime.backends.gpus import Gpu, gpus
 from realtime.backends.onnxruntime import load
-from tests.backends.gpu import FakeDriver, FakeTensorRt
+from tests.backends.gpu import FakeDriver
+from tests.backends.library import FakeTensorRt
 from tests.twins.inswapper import random_twin
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "gpu_check.py"
