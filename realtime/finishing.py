@@ -69,6 +69,16 @@ class Finishing:
 
         return MaskedSwapper(swapper, self.masks)
 
+    def warm_up(self, *, crops: bool) -> None:
+        """Run what will be run on each frame once, all but the enhancer, which has been timed. `crops`: as for `open_finishing`."""
+        if not (self.masks or self.enhancer is not None or (crops and self.steps)):
+            return
+        from realtime.models.finishes.warm import warm_up
+        from realtime.models.masks.base import MaskStep
+
+        masks: list[Finish] = [MaskStep(mask) for mask in self.masks]
+        warm_up([step for step in self.steps if step is not self.enhancer] if crops else masks)
+
     def opened(self, *, live: bool, fps: float) -> list[str]:
         """The input is known now: what of it all is too slow for it is turned off. Sentences about that."""
         said = [gate.decide(live=live, fps=fps) for gate in self.gates]

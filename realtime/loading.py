@@ -138,6 +138,7 @@ def _swapper(settings: Settings, opener: Opener) -> tuple[Swapper, str, Finishin
     """The swapper that was asked for, ready for its first frame, what it runs on, and what follows it."""
     crops = settings.swapper != MESH
     finishing = open_finishing(wishes(settings, opener.store.has), settings, opener, crops=crops)
+    finishing.warm_up(crops=crops)
     if crops:
         swapper = open_swap_network(settings.swapper, swap_options(settings), opener, finishing.steps)
         return swapper, swapper.backend, finishing

@@ -12,8 +12,10 @@ from typing import Any
 import onnx
 import pytest
 
+from realtime import loading
 from realtime.errors import ModelError
 from realtime.finishing import Finishing, open_finishing, wishes
+from realtime.models.base import Crop
 from realtime.models.catalog import MODELS
 from realtime.models.finishes import choice
 from realtime.models.finishes.colour import COLOURS
@@ -105,6 +107,50 @@ def test_the_mesh_takes_what_it_can_use(opener: Opener) -> None:
     first, second = said(opener)
     assert first.startswith("--mask box, hull: only for swap networks")
     assert second.startswith("--colour is for swap networks")
+
+
+class Recorder:
+    """A step that notes what is asked of it."""
+
+    name = "recorder"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def finish(self, crop: Crop) -> None:
+        assert crop.mask.any() and crop.face.landmarks.points[:, :2].max() <= len(crop.mask)
+        self.asked.append("finish")
+
+    def reset(self) -> None:
+        self.asked.append("reset")
+
+    def fork(self) -> Recorder:
+        return self
+
+
+def test_what_is_run_on_each_frame_was_run_once_before_the_first(opener: Opener) -> None:
+    """Or that one would wait, the first time ever, for seconds of compiling; the enhancer has been timed already."""
+    made, step, enhancer = finishing(opener), Recorder(), Recorder()
+    made.steps[:], made.enhancer = [step, enhancer], enhancer
+    made.warm_up(crops=True)
+    assert step.asked == ["finish", "reset"] and enhancer.asked == []
+    made.warm_up(crops=False)  # the mesh has no use for steps of a crop
+    assert step.asked == ["finish", "reset"]
+
+
+@pytest.mark.parametrize("crops", [True, False])
+def test_every_step_there_is_can_be_run_on_the_face_that_warms_it_up(opener: Opener, crops: bool) -> None:
+    finishing(opener, crops=crops, masks=(BOX, *MASKS), colours=tuple(COLOURS), enhance="gfpgan_1.4").warm_up(crops=crops)
+
+
+@pytest.mark.parametrize("asked", [{}, {"masks": ("person",)}], ids=["mesh", "mesh with a mask"])
+def test_the_swapper_of_a_run_is_warmed_up_with_what_follows_it(
+    opener: Opener, asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warmed: list[bool] = []
+    monkeypatch.setattr(Finishing, "warm_up", lambda self, *, crops: warmed.append(crops))
+    loading._swapper(replace(SETTINGS, **asked), opener)
+    assert warmed == [False]
 
 
 def test_a_profile_wishes_only_for_what_is_there(opener: Opener) -> None:
