@@ -10,7 +10,8 @@ import pytest
 
 from realtime.errors import UsageError
 from realtime.models.swappers.fake import FakeSwapper
-from realtime.models.swappers.mesh import PATCHES, MeshIdentity, MeshSwapper
+from realtime.models.swappers.mesh import MeshIdentity, MeshSwapper
+from realtime.models.swappers.ring import PATCHES
 from realtime.types import Box, Detection, Face, Landmarks, SourcePhoto
 from realtime.vision.blend import paste
 

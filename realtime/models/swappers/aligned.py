@@ -14,7 +14,7 @@ from realtime.errors import ModelError, NumbersError
 from realtime.models.base import Crop, Finish, Identity
 from realtime.models.swappers.cut import cut
 from realtime.models.swappers.planar import is_lit
-from realtime.models.swappers.ring import PatchRing
+from realtime.models.swappers.ring import SMALLEST, PatchRing
 from realtime.types import Array, Box, Face, Floats, Image, Patch, SourcePhoto
 from realtime.vision import geometry
 from realtime.vision.blend import paste
@@ -23,8 +23,6 @@ from realtime.vision.geometry import Transform
 from realtime.vision.planes import fill_normalised
 from realtime.vision.warp import cut_out, draw_patch
 
-SMALLEST: Final = 16
-"""Width and height in pixels below which a face is not swapped."""
 FADE: Final = 0.08
 """Share of the crop's side over which the swap fades out towards it."""
 INSET: Final = 0.04

@@ -10,6 +10,7 @@ import numpy as np
 
 from realtime.errors import UsageError
 from realtime.models.base import Identity
+from realtime.models.swappers.ring import SMALLEST, PatchRing
 from realtime.types import Array, Box, Face, Image, Landmarks, Patch, SourcePhoto
 from realtime.vision.blend import paste
 from realtime.vision.mesh import indices
@@ -22,10 +23,6 @@ from realtime.vision.mesh.raster import CHANNELS, Grid, draw_grid, fit_grid, new
 from realtime.vision.mesh.shade import BLUR_EVERY, new_history, new_mesh, new_shaded, shade
 from realtime.vision.mesh.topology import Topology, load_topology
 
-PATCHES: Final = 5
-"""Patch buffers used in turn: one more than `Patch` promises to stay valid."""
-SMALLEST: Final = 16
-"""Width and height in pixels below which a face is not swapped."""
 CELLS: Final = 80
 """About how many grid cells the longer side of a face has."""
 HOLES: Final = tuple(
@@ -70,8 +67,7 @@ class MeshSwapper:
         self._attributes = np.zeros((count, CHANNELS), np.float32)
         self._attributes[:, :2] = self._topology.uv
         self._grid = new_grid(1, 1)
-        self._buffers = [np.empty(0, np.uint8) for _ in range(PATCHES)]
-        self._turn = 0
+        self._ring = PatchRing()
         self._atlas: Atlas | None = None
 
     @property
@@ -107,7 +103,7 @@ class MeshSwapper:
         area = Rectangle(*_region(points, image.shape[0], image.shape[1]))
         if area.width < SMALLEST or area.height < SMALLEST:
             return None
-        patch = self._patch(area)
+        patch = self._ring.take(*area)
         shaded, source = self._shaded, self._atlas.source
         shade(image, points, self._mesh, source, self._history, shaded)
         self._attributes[:, 2:5], self._attributes[:, 5] = shaded.offset, shaded.alpha
@@ -139,15 +135,6 @@ class MeshSwapper:
             self._grain.fill(-1)
         measure, skin = age % BLUR_EVERY == 1, self._topology.skin
         match_grain(image, points, skin, patch.x, patch.y, patch.colour, patch.alpha, measure, self._grain)
-
-    def _patch(self, area: Rectangle) -> Patch:
-        """The next buffer of the ring, grown with room to spare when the face is larger than ever before."""
-        self._turn = (self._turn + 1) % PATCHES
-        pixels = area.width * area.height
-        if self._buffers[self._turn].size < 4 * pixels:
-            self._buffers[self._turn] = np.empty(6 * pixels, np.uint8)
-        buffer, shape = self._buffers[self._turn], (area.height, area.width)
-        return Patch(area.x, area.y, buffer[: 3 * pixels].reshape(*shape, 3), buffer[3 * pixels : 4 * pixels].reshape(shape))
 
     def _fitting_grid(self, area: Rectangle, step: int) -> Grid:
         """The grid's arrays cut to size from buffers that only ever grow."""

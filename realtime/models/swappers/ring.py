@@ -11,6 +11,8 @@ from realtime.types import Patch
 
 PATCHES: Final = 5
 """One more than `Patch` promises to stay valid."""
+SMALLEST: Final = 16
+"""Width and height in pixels below which a face is not swapped."""
 
 
 class PatchRing:
