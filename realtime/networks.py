@@ -103,9 +103,7 @@ class Networks:
         if entry is None:
             return None
         if graph == FOLLOW_SWAP and not entry.ms <= FAST:
-            self.refused[name] = (
-                f"{name} takes {entry.ms:.0f} ms a frame and a face moves on meanwhile: it is followed beside the swap."
-            )
+            self.refused[name] = f"{name} takes {entry.ms:.0f} ms a frame and a face moves on meanwhile: it is followed beside the swap."
             return None
         try:
             session = open_frames_engine(self.engines / entry.file, entry.target, entry.precision, cache=self.cache, place=self.place)
