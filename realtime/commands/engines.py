@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from realtime.commands.output import Parser, console, megabytes, milliseconds, notify, program
 from realtime.commands.progress import FetchBar
+from realtime.commands.signals import end_on_signals
 from realtime.config import SWAP_CONTRACTS, option, parse_value
 from realtime.errors import UsageError, reason
 from realtime.values import existing_file
@@ -37,6 +38,7 @@ STYLES = {
 
 def main(argv: Sequence[str]) -> int:
     values = parser().parse(argv)
+    end_on_signals()
     from realtime.builder import recipes, run
     from realtime.builder.candidate import unfinished
     from realtime.storage import engines_folder, model_store

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from realtime.commands.output import Parser, console, megabytes, notify, print_json, program
 from realtime.commands.progress import FetchBar
+from realtime.commands.signals import end_on_signals
 from realtime.errors import ModelError, UsageError
 from realtime.values import near_miss
 
@@ -27,6 +28,7 @@ def main(argv: Sequence[str]) -> int:
         made.error("say what to do with the models: list, fetch, add or verify")
     if values.action not in ACTIONS:
         made.error(f"unknown action '{values.action}'{near_miss(values.action, tuple(ACTIONS)) or ': say list, fetch, add or verify'}")
+    end_on_signals()
     from realtime.storage import model_store
 
     models = model_store()

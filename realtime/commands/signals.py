@@ -11,7 +11,7 @@ _AGAIN = 0.05
 
 
 def end_on_signals() -> None:
-    """A polite kill and a closed terminal end the run the way Ctrl-C does: devices are released and files are left playable.
+    """A polite kill and a closed terminal end a command as Ctrl-C does: devices are released, files are playable, no child lives on.
 
     Nor is Ctrl-C lost in a library: code is compiled through callbacks, where Python prints an exception and goes on.
     """

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from realtime.commands.output import Parser, console, print_json, program
+from realtime.commands.signals import end_on_signals
 from realtime.errors import UsageError
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def main(argv: Sequence[str]) -> int:
     values = parser().parse(argv)
     if (values.file is None) == (values.camera is None):
         parser().error("name a file or a camera, one of the two")
+    end_on_signals()
     from realtime.trust.verify import verify_file, verify_live
 
     if values.camera is not None:

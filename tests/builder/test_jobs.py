@@ -71,8 +71,9 @@ def _children(monkeypatch: pytest.MonkeyPatch, command: list[str]) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C cannot be sent to one process on Windows")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "kill"])
 @pytest.mark.models
-def test_ctrl_c_leaves_nothing_half_made(models: object, tmp_path: Path) -> None:
+def test_an_interrupt_leaves_nothing_half_made(models: object, tmp_path: Path, number: signal.Signals) -> None:
     """The program itself, interrupted while a child works."""
     command = [sys.executable, "build_engines.py", "--models", "yunet_320", "--engines", str(tmp_path), "--target", "onnxruntime"]
     root = Path(__file__).parents[2]
@@ -82,8 +83,8 @@ def test_ctrl_c_leaves_nothing_half_made(models: object, tmp_path: Path) -> None
         if "running the original" in line:
             break
     children = psutil.Process(process.pid).children()
-    process.send_signal(signal.SIGINT)
-    assert process.wait(120) == 130
+    process.send_signal(number)
+    assert process.wait(120) == 128 + number
     process.stderr.close()
     assert [path.name for path in tmp_path.iterdir()] == [".lock"]
     end = time.monotonic() + 60
