@@ -6,6 +6,7 @@ Everything is launched call by call, so a frame costs some tens of launches more
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, NoReturn, Self
 
@@ -130,15 +131,20 @@ class PyCudaDevice:
         """There is none."""
 
     def close(self) -> None:
+        """Free everything; a GPU that has failed does not free, and need not."""
         if self._context is None:
             return
-        with self:
+        with suppress(BackendError), self:
             for memory in list(self._memories.values()):
-                self.free(memory)
-            self._budget.give(self._charged)
+                self._freed(memory)
             self._locked.clear()
             self._streams.clear()
+        self._budget.give(self._charged)
         self._context = None  # PyCUDA releases it with its last reference
+
+    def _freed(self, memory: Memory) -> None:
+        with suppress(BackendError):
+            self.free(memory)
 
     def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         try:

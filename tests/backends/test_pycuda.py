@@ -81,15 +81,16 @@ class _Event(_Part):
 
 
 class _Allocation:
-    def __init__(self, memory: dict[int, Any], nbytes: int) -> None:
-        self._memory, self.buffer = memory, np.zeros(nbytes, np.uint8)
-        memory[int(self)] = self
+    def __init__(self, module: _Module, nbytes: int) -> None:
+        self._module, self.buffer = module, np.zeros(nbytes, np.uint8)
+        module.memory[int(self)] = self
 
     def __int__(self) -> int:
         return int(self.buffer.ctypes.data)
 
     def free(self) -> None:
-        del self._memory[int(self)]
+        self._module.check("free")
+        del self._module.memory[int(self)]
 
 
 class _Module:
@@ -114,7 +115,7 @@ class _Module:
 
     def mem_alloc(self, nbytes: int) -> Any:
         self.check("mem_alloc")
-        return _Allocation(self.memory, nbytes)
+        return _Allocation(self, nbytes)
 
     def pagelocked_zeros(self, nbytes: int, dtype: Any) -> Any:
         return np.zeros(nbytes, dtype)
@@ -160,6 +161,20 @@ def test_errors_are_one_sentence_and_cost_no_budget() -> None:
     sentence = r"^PyCUDA failed on the GPU \(mem_alloc failed: out of memory\): start the program again"
     with pytest.raises(BackendError, match=sentence), device:
         device.allocate(4, "a")
+    assert budget.used == 0 and module.stack == []
+
+
+def test_a_gpu_that_has_failed_is_closed_all_the_same() -> None:
+    """What failed is told by whoever used it last; closing comes after, and must not hide that."""
+    module, budget = _Module(), Budget(1000)
+    device = PyCudaDevice(module, 0, budget)
+    with device:
+        device.allocate(4, "a")
+        device.allocate(8, "b")
+        device.charge(100, "weights")
+    module.fail = "free"
+    device.close()
+    device.close()
     assert budget.used == 0 and module.stack == []
 
 
