@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 
 import cv2
@@ -52,19 +53,24 @@ def read(device: str, seconds: float) -> int:
     return 0
 
 
-def without_networks(options: argparse.Namespace) -> Pipeline:
-    """The real threads, finisher and sink around a swap that is there already."""
-    width, height = options.size
-    patch = Patch(width // 2, height // 2, np.zeros((4, 4, 3), np.uint8), np.full((4, 4), 255, np.uint8))
+def swapped_already(size: tuple[int, int]) -> Callable[[Frame], Verdict]:
+    """An infer stage without networks: a black square of four pixels in the middle."""
+    patch = Patch(size[0] // 2, size[1] // 2, np.zeros((4, 4, 3), np.uint8), np.full((4, 4), 255, np.uint8))
 
     def swapped(frame: Frame) -> Verdict:
         return Verdict(frame, State.SWAPPED, (patch,))
+
+    return swapped
+
+
+def without_networks(options: argparse.Namespace) -> Pipeline:
+    """The real threads, finisher and sink around a swap that is there already."""
 
     def finisher(wide: int, high: int) -> Finisher:
         return Finisher(wide, high, "hide", Marker(wide, high), Badge(wide, high), bgr_wanted=False)
 
     source = stamp.Stamped(SyntheticSource(size=options.size, fps=options.fps))
-    return Pipeline(source, swapped, finisher, [VirtualCamSink(options.device)])
+    return Pipeline(source, swapped_already(options.size), finisher, [VirtualCamSink(options.device)])
 
 
 def with_networks(options: argparse.Namespace, cleanup: ExitStack) -> Pipeline:
@@ -96,7 +102,7 @@ def seen_by_another(pipeline: Pipeline, options: argparse.Namespace) -> list[flo
     """Run the pipeline, and a reader beside it; the ages that it saw."""
     running = threading.Thread(target=pipeline.run, daemon=True)
     running.start()
-    end = time.monotonic() + 120
+    end = time.monotonic() + 600  # an emulated machine compiles for minutes
     while pipeline.telemetry.frames_out < WARM_UP * options.fps and time.monotonic() < end:
         time.sleep(0.05)
     reader = [sys.executable, "-m", "tests.rig.viewer", "--read", "--device", options.device, "--seconds", str(options.seconds)]
