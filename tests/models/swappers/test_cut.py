@@ -30,3 +30,11 @@ def test_out_of_sight_is_black(size: int) -> None:
     out = np.full((size, size, 3), 77, np.uint8)
     cut(image, geometry.crop_transform(geometry.Region(5000, 300, 300, 0), size), out)
     assert not out.any()
+
+
+def test_a_picture_wider_than_positions_reach() -> None:
+    image = np.zeros((40, 40000, 3), np.uint8)
+    image[:, 39000:] = 90
+    out = np.full((32, 32, 3), 77, np.uint8)
+    cut(image, np.array([[1.0, 0, -38984], [0, 1, 0]]), out)
+    assert not out[:, :16].any() and (out[:, 16:] == 90).all()
