@@ -94,7 +94,7 @@ def test_a_slow_sink_makes_a_live_source_drop_the_old_not_the_new():
     assert pipeline.dropped > 20
     assert sink.seqs == sorted(set(sink.seqs))
     assert sink.seqs[-1] == 59, "the newest frame must be the one that is shown"
-    assert pipeline.telemetry.age.percentile(100) < 1.0
+    assert len(sink.seqs) + pipeline.dropped == 60, "none waits in between"
 
 
 def test_a_steady_sink_gets_more_than_a_slow_source_gives():
