@@ -57,8 +57,11 @@ class App:
         *,
         notify: Notify = log.info,
         progress: Progress | None = None,
+        kernels: Callable[[], None] | None = None,
     ) -> None:
+        """`kernels`: see `load_models`."""
         self._settings = settings
+        self._kernels = kernels
         self._notify = notify
         self._progress = progress
         self.report: dict[str, Any] | None = None
@@ -127,7 +130,7 @@ class App:
             check_swap_network(self._settings.swapper, swap_options(self._settings), models)
         wanted = wishes(self._settings, models.has).models(models.has)
         models.ensure((*needed(self._settings, models), *wanted), self._progress)
-        return load_models(self._settings, models, cleanup, self._notify)
+        return load_models(self._settings, models, cleanup, self._notify, self._kernels)
 
     def _pipeline(
         self, models: Models, identities: Sequence[Identity], source: Transformed, sinks: Sequence[Sink], frame_log: FrameLog | None
@@ -227,6 +230,8 @@ def on_lost(settings: Settings) -> OnLost:
     return cast(OnLost, settings.on_lost)  # config has checked it against the same three words
 
 
-def run(settings: Settings, *, notify: Notify = log.info, progress: Progress | None = None) -> dict[str, Any]:
+def run(
+    settings: Settings, *, notify: Notify = log.info, progress: Progress | None = None, kernels: Callable[[], None] | None = None
+) -> dict[str, Any]:
     """Run once with these settings; the report's keys are those of `Telemetry.report`."""
-    return App(settings, notify=notify, progress=progress).run()
+    return App(settings, notify=notify, progress=progress, kernels=kernels).run()

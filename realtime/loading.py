@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -59,8 +59,13 @@ class Models:
     """What follows the swap and depends on the input."""
 
 
-def load_models(settings: Settings, models: ModelStore, cleanup: ExitStack, notify: Notify = log.warning) -> Models:
-    """Open every network on its backend; `cleanup` closes them. The models must be in the store."""
+def load_models(
+    settings: Settings, models: ModelStore, cleanup: ExitStack, notify: Notify = log.warning, kernels: Callable[[], None] | None = None
+) -> Models:
+    """Open every network on its backend; `cleanup` closes them. The models must be in the store.
+
+    `kernels` is called when the compiled kernels are needed: it may wait for those that others compile.
+    """
     used = finders(settings, models)
     opener = _opener(settings, models, len(used.names) + (settings.swapper != MESH), cleanup, notify)
 
@@ -71,6 +76,8 @@ def load_models(settings: Settings, models: ModelStore, cleanup: ExitStack, noti
     # a second: compiling our own code, the first time ever, takes many, during which Ctrl-C reaches the main thread only.
     with ThreadPoolExecutor(1, "networks") as extra:
         opening = extra.submit(open_finders)
+        if kernels is not None:
+            kernels()
         swapper, swapped_by, finishing = _swapper(settings, opener)
         warm_up()
         native.warm_up()

@@ -167,7 +167,7 @@ def _kernels() -> Iterator[Finding]:
 
     from realtime.starting import kernels_kept
 
-    state = "compiled and cached" if kernels_kept("mesh") else "compiled on the first run (a minute or so), then cached"
+    state = "compiled and cached" if kernels_kept("mesh") else "compiled on the first run (up to a minute), then cached"
     yield Finding("kernels", "ok", f"numba {numba.__version__}, {state}")
 
 

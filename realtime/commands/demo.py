@@ -6,7 +6,7 @@ import io
 import json
 import platform
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,17 +34,22 @@ def main(argv: Sequence[str]) -> int:
     values = made.parse(argv)
     seconds: Any = parse_value(option("seconds"), values.seconds, "--seconds")
     folder = writable(Path(values.out).expanduser())
-    prepare()
+    with prepare() as kernels:
+        report, rows = measured(folder, seconds, kernels)
+    write_results(folder, report, rows)
+    print_table(folder, report)
+    return 0
+
+
+def measured(folder: Path, seconds: float, kernels: Callable[[], None]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The run's report and its frame log; the video is in the folder then."""
     from realtime import app
 
     video = folder / "demo.mp4"
     with tempfile.TemporaryDirectory(prefix="realtime-demo-") as scratch, FetchBar() as bar:
         log = Path(scratch) / "frames.jsonl"
-        report = app.run(settings(video, log, seconds), notify=notify, progress=bar)
-        rows = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
-    write_results(folder, report, rows)
-    print_table(folder, report)
-    return 0
+        report = app.run(settings(video, log, seconds), notify=notify, progress=bar, kernels=kernels)
+        return report, [json.loads(line) for line in log.read_text("utf-8").splitlines()]
 
 
 def parser() -> Parser:

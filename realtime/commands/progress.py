@@ -61,3 +61,25 @@ class FetchBar:
         bar, self._bar = self._bar, None
         if bar is not None:
             bar.stop()
+
+
+class CountBar:
+    """A context manager to be called with how many steps of how many are done; shows nothing where there is no terminal."""
+
+    def __init__(self, text: str) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        out = console(stderr=True)
+        columns = (TextColumn(text, markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        self._bar = Progress(*columns, console=out, disable=not out.is_terminal)
+        self._task = self._bar.add_task("", total=None)
+
+    def __call__(self, done: int, total: int) -> None:
+        self._bar.update(self._task, completed=done, total=total)
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._bar.stop()

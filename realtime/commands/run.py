@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from realtime import __version__
 from realtime.cli import COMMANDS, set_log_level
 from realtime.commands.firstrun import judge_waiting
 from realtime.commands.output import Parser, milliseconds, notify, program
-from realtime.commands.progress import FetchBar
+from realtime.commands.progress import CountBar, FetchBar
 from realtime.commands.signals import end_on_signals
 from realtime.config import OPTIONS, Option, load_settings
 from realtime.errors import RealtimeError
@@ -39,11 +40,10 @@ def main(argv: Sequence[str]) -> int:
     set_log_level(settings.log_level)
     from realtime import app
 
-    prepare("mesh" if settings.swapper == "mesh" else "network")
-    inform()
-    judge_waiting(settings, notify)
-    with FetchBar() as bar:
-        this_run = app.App(settings, notify=notify, progress=bar)
+    with prepare("mesh" if settings.swapper == "mesh" else "network") as kernels, FetchBar() as bar:
+        inform()
+        judge_waiting(settings, notify)
+        this_run = app.App(settings, notify=notify, progress=bar, kernels=kernels)
         begun, whole = time.time(), False
         try:
             this_run.run()
@@ -94,16 +94,29 @@ def _add(group: Any, option: Option) -> None:
     group.add_argument(f"--{option.name}", **keywords)
 
 
-def prepare(kind: str = "mesh") -> None:
-    """What every run does first: ends politely on signals, and says why the first one takes its time.
+@contextmanager
+def prepare(kind: str = "mesh") -> Iterator[Callable[[], None]]:
+    """What every run does first: ends politely on signals; gives what waits for the kernels, which are compiled beside the rest meanwhile.
 
     `kind`: "mesh" or "network", what swaps.
     """
     end_on_signals()
     from realtime.starting import kernels_kept  # here: it brings Numba along, and help is to be instant
 
-    if not kernels_kept(kind):
-        notify("compiling for this processor, once: this takes a minute or so")
+    if kernels_kept(kind):
+        yield lambda: None
+        return
+    from realtime.machine import cores
+    from realtime.starting.workers import Workers
+
+    notify("compiling for this processor, once: this takes up to a minute")
+    with Workers(kind, cores()) as workers:
+
+        def wait() -> None:
+            with CountBar("kernels compiled") as bar:
+                workers.wait(bar)
+
+        yield wait
 
 
 def inform() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from realtime.types import Array, Image
-from realtime.vision.mesh.maths import kernel
+from realtime.vision.mesh.maths import helper, kernel
 
 
 @kernel
@@ -30,7 +30,7 @@ def paste(image: Image, x: int, y: int, colour: Image, alpha: Array) -> None:
         _blend(pixels[start : start + count], colours[3 * (row * width + first) :], wide)
 
 
-@kernel
+@helper
 def _widen(alpha: Array, wide: Array) -> None:
     """One opacity per byte, so that the next loop runs over plain bytes. Counted from 0, without which LLVM makes no vector code of it."""
     for j in range(len(alpha)):
@@ -40,7 +40,7 @@ def _widen(alpha: Array, wide: Array) -> None:
         wide[3 * j + 2] = opacity
 
 
-@kernel
+@helper
 def _blend(below: Array, above: Array, alpha: Array) -> None:
     for k in range(len(below)):
         a = np.int32(alpha[k])

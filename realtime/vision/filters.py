@@ -11,9 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
-from realtime.compiled import compiled
+from realtime.compiled import compiled, inner
 from realtime.types import Floats
 
 _TAU = 2.0 * np.pi
@@ -107,14 +106,28 @@ def _extent(points: Floats) -> float:
     return float(spread.max())
 
 
-@njit(inline="always")
+@inner(inline="always")
 def _gain(cutoff, dt):  # type: ignore[no-untyped-def]
     """Weight of the new sample in a first-order low-pass: 1 / (1 + tau / dt) with tau = 1 / (2 pi cutoff)."""
     turns = _TAU * cutoff * dt
     return turns / (1.0 + turns)
 
 
-@njit(nogil=True, fastmath=_FAST)
+@inner(fastmath=_FAST)
+def _copy(values, out):  # type: ignore[no-untyped-def]
+    """out (n, 3) = values; a loop because numba takes seconds to compile an assignment of slices, for the error that it might raise."""
+    for i in range(len(values)):
+        for k in range(3):
+            out[i, k] = values[i, k]
+
+
+@inner(fastmath=_FAST)
+def _blank():  # type: ignore[no-untyped-def]
+    """Zeros (3, 3); one shape for all, because numba compiles each kind of array anew."""
+    return np.zeros((3, 3))
+
+
+@inner(fastmath=_FAST)
 def _carry(points, state, carried, scale):  # type: ignore[no-untyped-def]
     """Write into `carried` the state moved by the affine map (3 x 3 and shift) that best takes it onto the points.
 
@@ -122,8 +135,7 @@ def _carry(points, state, carried, scale):  # type: ignore[no-untyped-def]
     width `scale`), so that a moving mouth or lid does not pull the head along. A slight ridge keeps a flat mesh solvable.
     """
     total = 0.0
-    mean_s = np.zeros(3)
-    mean_p = np.zeros(3)
+    mean = _blank()  # of the state and of the points
     inverse_width = 1.0 / (scale * scale)
     for i in range(len(points)):
         dx, dy = points[i, 0] - carried[i, 0], points[i, 1] - carried[i, 1]
@@ -131,22 +143,20 @@ def _carry(points, state, carried, scale):  # type: ignore[no-untyped-def]
         w *= w
         total += w
         for k in range(3):
-            mean_s[k] += w * state[i, k]
-            mean_p[k] += w * points[i, k]
-    mean_s /= total
-    mean_p /= total
-    a = np.zeros((3, 3))
-    b = np.zeros((3, 3))
-    s = np.empty(3)
+            mean[0, k] += w * state[i, k]
+            mean[1, k] += w * points[i, k]
+    for k in range(3):
+        mean[0, k] /= total
+        mean[1, k] /= total
+    a, b, m = _blank(), _blank(), _blank()
     for i in range(len(points)):
         dx, dy = points[i, 0] - carried[i, 0], points[i, 1] - carried[i, 1]
         w = 1.0 / (1.0 + (dx * dx + dy * dy) * inverse_width)
         w *= w
-        for k in range(3):
-            s[k] = state[i, k] - mean_s[k]
+        s = (state[i, 0] - mean[0, 0], state[i, 1] - mean[0, 1], state[i, 2] - mean[0, 2])
         for j in range(3):
             # Fit the displacement, so that the ridge pulls towards "did not move" rather than towards a point.
-            d = points[i, j] - mean_p[j] - s[j]
+            d = points[i, j] - mean[1, j] - s[j]
             for k in range(3):
                 a[j, k] += w * s[j] * s[k]
                 b[j, k] += w * d * s[k]
@@ -160,15 +170,15 @@ def _carry(points, state, carried, scale):  # type: ignore[no-untyped-def]
     c12 = a[0, 2] * a[1, 0] - a[0, 0] * a[1, 2]
     c22 = a[0, 0] * a[1, 1] - a[0, 1] * a[1, 0]
     det = a[0, 0] * c00 + a[0, 1] * (a[1, 2] * a[2, 0] - a[1, 0] * a[2, 2]) + a[0, 2] * (a[1, 0] * a[2, 1] - a[1, 1] * a[2, 0])
-    inverse = np.array(((c00, c01, c02), (c01, c11, c12), (c02, c12, c22))) / det
-    m = np.zeros((3, 3))
-    for j in range(3):
-        for k in range(3):
-            m[j, k] = b[j, 0] * inverse[0, k] + b[j, 1] * inverse[1, k] + b[j, 2] * inverse[2, k]
+    for j in range(3):  # b times the inverse
+        b0, b1, b2 = b[j, 0] / det, b[j, 1] / det, b[j, 2] / det
+        m[j, 0] = b0 * c00 + b1 * c01 + b2 * c02
+        m[j, 1] = b0 * c01 + b1 * c11 + b2 * c12
+        m[j, 2] = b0 * c02 + b1 * c12 + b2 * c22
     for i in range(len(points)):
-        s0, s1, s2 = state[i, 0] - mean_s[0], state[i, 1] - mean_s[1], state[i, 2] - mean_s[2]
+        s0, s1, s2 = state[i, 0] - mean[0, 0], state[i, 1] - mean[0, 1], state[i, 2] - mean[0, 2]
         for j in range(3):
-            carried[i, j] = mean_p[j] + state[i, j] - mean_s[j] + m[j, 0] * s0 + m[j, 1] * s1 + m[j, 2] * s2
+            carried[i, j] = mean[1, j] + state[i, j] - mean[0, j] + m[j, 0] * s0 + m[j, 1] * s1 + m[j, 2] * s2
 
 
 @compiled(
@@ -189,7 +199,7 @@ def _one_euro(points, state, carried, motion, change, size, dt, cut, beta, d_cut
         moved += np.sqrt(dx * dx + dy * dy)
     if moved > jump * size * n:
         return False
-    carried[:] = points  # first pass: every weight 1
+    _copy(points, carried)  # first pass: every weight 1
     _carry(points, state, carried, size)
     _carry(points, state, carried, 0.01 * size)  # 1% of the face: several times the network's noise, less than a closing lid
 
@@ -220,5 +230,5 @@ def _one_euro(points, state, carried, motion, change, size, dt, cut, beta, d_cut
         state[i, 0] += head * (carried[i, 0] - state[i, 0]) + own * rx
         state[i, 1] += head * (carried[i, 1] - state[i, 1]) + own * ry
         state[i, 2] += head * (carried[i, 2] - state[i, 2]) + own * rz
-    points[:] = state
+    _copy(state, points)
     return True

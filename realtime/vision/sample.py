@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
-from numba import njit, types
+from numba import types
 
-from realtime.compiled import compiled, emit
+from realtime.compiled import compiled, emit, inner
 from realtime.compiled.emit import LANES
 from realtime.types import Array, Floats, Image
 
@@ -101,7 +101,7 @@ def _channel(b: Any, pixels: Any, channel: int) -> Any:
     return emit.floats(b, b.and_(b.lshr(pixels, _all(8 * channel)), _all(255)))
 
 
-@njit(nogil=True, error_model="numpy")
+@inner(error_model="numpy")
 def _within(start, step, limit, begin, end):  # type: ignore[no-untyped-def]
     """The part of begin <= n < end for which 0 <= start + n * step < limit."""
     if step == 0:
@@ -111,7 +111,7 @@ def _within(start, step, limit, begin, end):  # type: ignore[no-untyped-def]
     return max(begin, -(start // step)), min(end, (limit - 1 - start) // step + 1)
 
 
-@njit(nogil=True, error_model="numpy")
+@inner(error_model="numpy")
 def _at_border(image, x0, y0, fx, fy, planes, y, x, scales, shifts, reverse):  # type: ignore[no-untyped-def]
     """The same where some of the four pixels may lie outside the image: those are black."""
     height, width, _ = image.shape

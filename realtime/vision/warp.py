@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
-from realtime.compiled import compiled, emit, levels
+from realtime.compiled import compiled, emit, inner, levels
 from realtime.types import Array, Image
 
 _ONE: Final = 1 << levels.BITS
@@ -49,7 +49,7 @@ def _four_to_crop(typing: Any, picture: Any, stride: Any, x: Any, y: Any, right:
     return types.void(picture, stride, x, y, right, down, out, to), generate
 
 
-@njit(nogil=True, error_model="numpy")
+@inner(error_model="numpy")
 def _within(start, step, limit, begin, end):  # type: ignore[no-untyped-def]
     """The part of begin <= n < end for which 0 <= start + n * step < limit; its end is not before its beginning."""
     if step == 0:
@@ -60,7 +60,7 @@ def _within(start, step, limit, begin, end):  # type: ignore[no-untyped-def]
     return begin, max(begin, min(end, (limit - 1 - start) // step + 1))
 
 
-@njit(nogil=True, error_model="numpy")
+@inner(error_model="numpy")
 def _level(picture, x, y, channel):  # type: ignore[no-untyped-def]
     """One level, where some of the four pixels may lie outside the picture: those are black."""
     height, width, _ = picture.shape
@@ -74,7 +74,7 @@ def _level(picture, x, y, channel):  # type: ignore[no-untyped-def]
     return np.uint8((total + (1 << (2 * levels.BITS - 1))) >> (2 * levels.BITS))
 
 
-@njit(nogil=True, error_model="numpy")
+@inner(error_model="numpy")
 def _line(back, y):  # type: ignore[no-untyped-def]
     """Where a line of the result begins in the picture."""
     return int(np.rint((back[0, 1] * y + back[0, 2]) * _ONE)), int(np.rint((back[1, 1] * y + back[1, 2]) * _ONE))

@@ -100,7 +100,7 @@ def test_blur_of_edges_is_measured(topology: Topology, sigma: float) -> None:
     image = np.full((500, 500, 3), 170, np.uint8)
     for y in range(150, 400, 50):
         image[y : y + 25] = 60
-    measured = edge_blur(cv2.GaussianBlur(image, (0, 0), sigma), points, float(np.ptp(points[:, 1])))
+    measured = edge_blur(cv2.GaussianBlur(image, (0, 0), sigma), points, np.float32(np.ptp(points[:, 1])))
     assert measured == pytest.approx(sigma, rel=0.3)
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from numba import njit, types
+from numba import types
 
-from realtime.compiled import compiled, emit
+from realtime.compiled import compiled, emit, inner
 from realtime.compiled.emit import LANES, TILE
 
 STEM: Final = 0
@@ -141,7 +141,7 @@ def _pool_row(typing: Any, a: Any, x: Any, row: Any, channels: Any, count: Any, 
     return types.void(a, x, row, channels, count, out), generate
 
 
-_layer = njit(nogil=True, error_model="numpy")
+_layer = inner(error_model="numpy")
 
 
 @_layer
@@ -205,7 +205,8 @@ def _dense(a, w, table, x, out, height, width, ci, co, at, scratch):  # type: ig
     depth = height * width * ci
     for y in range(height):
         start = x + ((y + 1) * (width + 2) + 1) * ci
-        a[scratch + y * width * ci : scratch + (y + 1) * width * ci] = a[start : start + width * ci]
+        for n in range(width * ci):  # a loop because numba takes seconds to compile an assignment of slices
+            a[scratch + y * width * ci + n] = a[start + n]
     tile = WIDE if co % WIDE == 0 else TILE
     for n in range(0, co, tile):
         own = at + n * (2 + depth)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from realtime.backends.base import Session
-from realtime.compiled import compiled
+from realtime.compiled import compiled, prepare
 from realtime.errors import ModelError
 from realtime.types import MESH_POINTS, Floats, Image, Landmarks, Region
 from realtime.vision import align, geometry
@@ -52,6 +52,11 @@ class MeshLandmarker:
         points = np.empty((MESH_POINTS, 3), np.float32)
         sound = _to_image(outputs[self._mesh].reshape(MESH_POINTS, 3), geometry.invert(transform), points)
         return Landmarks(points, _sigmoid(float(outputs[self._presence].flat[0])) if sound else 0.0)
+
+
+def warm_up() -> None:
+    """Compile or load the code that follows the network."""
+    prepare(_to_image)
 
 
 def _outputs(session: Session) -> tuple[str, str]:

@@ -20,7 +20,7 @@ from realtime.vision.mesh.holes import cut_hole
 from realtime.vision.mesh.maths import kernel
 from realtime.vision.mesh.paint import paint
 from realtime.vision.mesh.raster import CHANNELS, Grid, draw_grid, fit_grid, new_grid
-from realtime.vision.mesh.shade import BLUR_EVERY, new_history, new_mesh, new_shaded, shade
+from realtime.vision.mesh.shade import BLUR_EVERY, new_history, new_mesh, new_seen, new_shaded, shade
 from realtime.vision.mesh.topology import Topology, load_topology
 
 CELLS: Final = 80
@@ -62,7 +62,7 @@ class MeshSwapper:
         self._mesh = new_mesh(self._topology)
         count = len(self._topology.uv)
         self._history = new_history(count)
-        self._shaded = new_shaded(count)
+        self._seen, self._shaded = new_seen(count), new_shaded(count)
         self._grain = np.full(2, -1, np.float32)
         self._attributes = np.zeros((count, CHANNELS), np.float32)
         self._attributes[:, :2] = self._topology.uv
@@ -100,12 +100,12 @@ class MeshSwapper:
         if self._atlas is None:
             raise RuntimeError("no identity is in use: call use() with a fitted identity first")
         points = np.ascontiguousarray(face.landmarks.points, np.float32)
-        area = Rectangle(*_region(points, image.shape[0], image.shape[1]))
+        area = Rectangle(*region(points, image.shape[0], image.shape[1]))
         if area.width < SMALLEST or area.height < SMALLEST:
             return None
         patch = self._ring.take(*area)
         shaded, source = self._shaded, self._atlas.source
-        shade(image, points, self._mesh, source, self._history, shaded)
+        shade(image, points, self._mesh, source, self._history, self._seen, shaded)
         self._attributes[:, 2:5], self._attributes[:, 5] = shaded.offset, shaded.alpha
         longer = max(area.width, area.height)
         step = max(1, round(longer / CELLS))
@@ -155,7 +155,7 @@ class MeshSwapper:
 
 
 @kernel
-def _region(points: Array, height: int, width: int) -> tuple[int, int, int, int]:
+def region(points: Array, height: int, width: int) -> tuple[int, int, int, int]:
     """x, y, width, height of the landmarks' bounding box and a little more, within the image."""
     low_x, high_x, low_y, high_y = points[0, 0], points[0, 0], points[0, 1], points[0, 1]
     for v in range(len(points)):

@@ -76,7 +76,8 @@ def unwrap(image: Image, points: Floats, topology: Topology) -> View:
     where = np.ascontiguousarray(grid.nodes[..., :2])
     texture = cv2.remap(image, where, None, cv2.INTER_LANCZOS4, borderMode=cv2.BORDER_REPLICATE)
     height = float(np.ptp(points[:, 1]))
-    return View(texture.astype(np.float32), np.clip(grid.nodes[..., 2], 0, 1), normals, float(edge_blur(image, points, height)) / height)
+    blur = float(edge_blur(image, points, np.float32(height))) / height
+    return View(texture.astype(np.float32), np.clip(grid.nodes[..., 2], 0, 1), normals, blur)
 
 
 def merge(views: Sequence[View]) -> tuple[Floats, Floats]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from realtime.types import Array
-from realtime.vision.mesh.maths import kernel, ramp
+from realtime.vision.mesh.maths import blank, helper, kernel, ramp
 
 U = np.uint64
 THREE = np.float32(3.0)
@@ -72,7 +72,7 @@ def tone_curve(source: Array, target: Array, curve: Array) -> None:
             curve[c, level] = min(max(y, np.float32(0.0)), np.float32(255.0))
 
 
-@kernel
+@helper
 def toned(curve: Array, channel: int, level: np.float32) -> Any:
     """One channel's level after the curve (3, 256)."""
     return curve[channel, min(max(int(level + np.float32(0.5)), 0), 255)]
@@ -124,7 +124,7 @@ def take_shading(middle: Array, step: Array, sides: Array, contrast: float) -> N
             middle[v, c] = share * middle[v, c] + fine * (step[v, c] - middle[v, c])
 
 
-@kernel
+@helper
 def weighted_mean(values: Array, weight: Array, out: Array) -> None:
     """out (3,) = the weighted mean of values (V, 3), kept within 8..247 so that tone curves stay defined."""
     total = np.float32(1e-6)
@@ -138,7 +138,7 @@ def weighted_mean(values: Array, weight: Array, out: Array) -> None:
         out[c] = min(max(out[c] / total, np.float32(8.0)), np.float32(247.0))
 
 
-@kernel
+@helper
 def blur_weighted(blur: Array, values: Array, weight: Array, damping: float, out: Array) -> None:
     """Gaussian mean over the surface of values (V, 3) under weight (V,), drawn to zero where there is little weight.
 
@@ -153,7 +153,7 @@ def blur_weighted(blur: Array, values: Array, weight: Array, damping: float, out
     _products(blur, planes, out, np.float32(damping))
 
 
-@kernel
+@helper
 def _products(matrix: Array, planes: Array, out: Array, damping: np.float32) -> None:
     """out (V, 3) = matrix (V, U) @ planes[:3].T / (matrix @ planes[3] + damping); planes are contiguous for vector instructions."""
     blue, green, red, weight = planes[0], planes[1], planes[2], planes[3]
@@ -170,15 +170,15 @@ def _products(matrix: Array, planes: Array, out: Array, damping: np.float32) -> 
         out[v, 0], out[v, 1], out[v, 2] = b * share, g * share, r * share
 
 
-@kernel
+@helper
 def add_membrane(membrane: Array, rim: Array, offset: Array) -> None:
     """Spread the colour steps at the border smoothly over the inside: offset (V, 3) += membrane (V, R) @ rim (R, 3)."""
     count = membrane.shape[1]
-    planes = np.zeros((4, count), np.float32)
+    planes = blank(4, count)
     for j in range(count):
         for c in range(3):
             planes[c, j] = rim[j, c]
-    spread = np.empty_like(offset)
+    spread = np.empty((len(offset), 3), np.float32)
     _products(membrane, planes, spread, np.float32(1.0))
     for v in range(len(offset)):
         for c in range(3):

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from realtime.types import Array
-from realtime.vision.mesh.maths import kernel, ramp
+from realtime.vision.mesh.maths import helper, kernel, ramp
 
 U = np.uint64
 STRIDE: Final = 3
@@ -75,12 +75,12 @@ def grain(image: Array, points: Array, skin: Array, x0: int, y0: int, colour: Ar
     return _noise(counts[0], total), _noise(counts[1], total)
 
 
-@kernel
+@helper
 def _inside(rows: int, columns: int, y: int, x: int) -> Any:
     return REACH <= y < rows - REACH and REACH <= x < columns - REACH
 
 
-@kernel
+@helper
 def _detail(image: Array, y: int, x: int, apart: int) -> Any:
     """Magnitude of four times a pixel's green less that of the four others, below BINS."""
     near = np.int32(image[y - apart, x, 1]) + np.int32(image[y + apart, x, 1])
@@ -88,14 +88,14 @@ def _detail(image: Array, y: int, x: int, apart: int) -> Any:
     return min(abs(np.int32(4) * np.int32(image[y, x, 1]) - near), BINS - 1)
 
 
-@kernel
+@helper
 def _noise(counts: Array, total: int) -> Any:
     """Deviation of what is as strong over one pixel as over two, from the counts of `_detail` (2, BINS) over each."""
     fine, coarse, ratio = _deviation(counts[0], total), _deviation(counts[1], total), COARSER * COARSER
     return np.sqrt(max((ratio * fine * fine - coarse * coarse) / (ratio - np.float32(1.0)), np.float32(0.0)))
 
 
-@kernel
+@helper
 def _deviation(counts: Array, total: int) -> Any:
     """Of the values themselves, from a third of the way up their `_detail`: wrinkles and edges are further up."""
     seen, level = 0, 0

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from realtime.types import Array
-from realtime.vision.mesh.maths import kernel
+from realtime.vision.mesh.maths import blank, helper, kernel
 
 
 @kernel
@@ -26,7 +26,7 @@ def cut_hole(
     left, top, right, bottom = _bounds(polygon, x0, y0, soft + 1, alpha.shape)
     if right <= left or bottom <= top:
         return
-    cover = np.zeros((bottom - top, right - left + 2), np.float32)
+    cover = blank(bottom - top, right - left + 2)
     dx, dy = np.float32(x0 + left) - np.float32(0.5), np.float32(y0 + top) - np.float32(0.5)
     for k in range(count):
         a, b = polygon[k - 1 if k > 0 else count - 1], polygon[k]
@@ -36,7 +36,7 @@ def cut_hole(
     _subtract(alpha, cover, left, top, soft)
 
 
-@kernel
+@helper
 def _stretch(points: Array, outline: Array, along: np.float32, across: np.float32, polygon: Array) -> None:
     first, middle = outline[0], outline[len(outline) // 2]
     cx, cy = np.float32(0.5) * (points[first, 0] + points[middle, 0]), np.float32(0.5) * (points[first, 1] + points[middle, 1])
@@ -49,7 +49,7 @@ def _stretch(points: Array, outline: Array, along: np.float32, across: np.float3
         polygon[k, 0], polygon[k, 1] = cx + a * ux - b * uy, cy + a * uy + b * ux
 
 
-@kernel
+@helper
 def _bounds(polygon: Array, x0: int, y0: int, margin: int, shape: tuple[int, int]) -> Any:
     low_x = low_y = np.float32(1e9)
     high_x = high_y = np.float32(-1e9)
@@ -61,7 +61,7 @@ def _bounds(polygon: Array, x0: int, y0: int, margin: int, shape: tuple[int, int
     return left, top, right, bottom
 
 
-@kernel
+@helper
 def _edge(cover: Array, ax: np.float32, ay: np.float32, bx: np.float32, by: np.float32) -> None:
     """Add one edge's signed area to the pixels it crosses and the step it leaves to their right (exact-area scan conversion)."""
     if ay == by:
@@ -82,7 +82,7 @@ def _edge(cover: Array, ax: np.float32, ay: np.float32, bx: np.float32, by: np.f
         cover[y, x + 1] += height * (np.float32(1.0) - inside)
 
 
-@kernel
+@helper
 def _accumulate(cover: Array) -> None:
     """Running sums along the rows turn edge steps into coverage 0..1."""
     for y in range(cover.shape[0]):
@@ -92,7 +92,7 @@ def _accumulate(cover: Array) -> None:
             cover[y, x] = min(abs(total), np.float32(1.0))
 
 
-@kernel
+@helper
 def _blur_rows(cover: Array, soft: int) -> None:
     """Box mean over 2 * soft + 1 pixels along each row, zero outside."""
     columns = cover.shape[1]
@@ -112,11 +112,11 @@ def _blur_rows(cover: Array, soft: int) -> None:
             cover[y, x] = total * share
 
 
-@kernel
+@helper
 def _subtract(alpha: Array, cover: Array, left: int, top: int, soft: int) -> None:
     """The box mean down the columns, taken off the opacity."""
     rows, columns = cover.shape[0], cover.shape[1] - 2
-    total = np.zeros(columns, np.float32)
+    total = blank(1, columns)[0]
     share = np.float32(255.0) / np.float32(2 * soft + 1)
     for y in range(min(soft, rows)):
         for x in range(columns):

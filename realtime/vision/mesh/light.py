@@ -9,7 +9,7 @@ from numba import types
 
 from realtime.compiled import emit
 from realtime.types import Array
-from realtime.vision.mesh.maths import kernel
+from realtime.vision.mesh.maths import helper, kernel
 
 TERMS: Final = 8
 """As many as a register has lanes."""
@@ -57,7 +57,7 @@ def fit_light(colour: Array, basis: Array, weight: Array, scale: float, coeffici
             trust[v] = weight[v] / (doubt * doubt)
 
 
-@kernel
+@helper
 def light_at(basis: Array, v: int, coefficients: Array, channel: int) -> Any:
     """One channel's level at a vertex by the fit."""
     level = np.float32(0.0)

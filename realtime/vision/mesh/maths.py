@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar, cast
 import numpy as np
 from numba import njit
 
-from realtime.compiled import emit
+from realtime.compiled import emit, inner
 from realtime.types import Array
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -22,6 +22,7 @@ def _package_stamp() -> tuple[float, int]:
 
 
 STAMP: Final = _package_stamp()
+OPTIONS: Final[dict[str, Any]] = {"fastmath": True, "error_model": "numpy"}
 
 
 def kernel(function: F) -> F:
@@ -29,14 +30,19 @@ def kernel(function: F) -> F:
 
     numba renews a cached kernel when its own file changes, but not when a helper in another file does: here any change counts.
     """
-    compiled = njit(cache=True, nogil=True, fastmath=True, error_model="numpy")(function)
+    compiled = njit(cache=True, nogil=True, no_cfunc_wrapper=True, **OPTIONS)(function)
     index: Any = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     if hasattr(index, "_source_stamp"):
         index._source_stamp = STAMP
     return cast(F, compiled)
 
 
-@kernel
+def helper(function: F) -> F:
+    """A part of kernels: see `inner`. It cannot be called from Python."""
+    return cast(F, inner(**OPTIONS)(function))
+
+
+@helper
 def ramp(low: float, high: float, x: float) -> Any:
     """Smooth step: 0 up to `low`, 1 from `high` on (reversed when low > high)."""
     t = np.float32((x - low) / (high - low))
@@ -44,7 +50,17 @@ def ramp(low: float, high: float, x: float) -> Any:
     return t * t * (np.float32(3.0) - np.float32(2.0) * t)
 
 
-@kernel
+@helper
+def blank(rows: int, columns: int) -> Array:
+    """(rows, columns) float32 zeros; numba compiles its own anew for each kind of array, which takes longer."""
+    out = np.empty((rows, columns), np.float32)
+    for i in range(rows):
+        for j in range(columns):
+            out[i, j] = np.float32(0.0)
+    return out
+
+
+@helper
 def neighbour_mean(links: Any, values: Array, out: Array) -> None:
     """out[v] = the mean of `values` over the neighbours of v; (V,) float32 both."""
     for v in range(len(values)):
@@ -54,7 +70,7 @@ def neighbour_mean(links: Any, values: Array, out: Array) -> None:
         out[v] = total / np.float32(links.start[v + 1] - links.start[v])
 
 
-@kernel
+@helper
 def spread(links: Any, values: Array, spare: Array, steps: int) -> None:
     """`steps` rounds of half own value, half the neighbours' mean, in place."""
     for _ in range(steps):

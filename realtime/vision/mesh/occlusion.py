@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 from realtime.types import Array
-from realtime.vision.mesh.maths import kernel, neighbour_mean, ramp, spread
+from realtime.vision.mesh.maths import helper, neighbour_mean, ramp, spread
 
 HIGHLIGHT = np.float32(0.85)
 """How much of a squared difference is forgiven where it is brighter and highlights are usual."""
 
 
-@kernel
+@helper
 def hair_cover(links: Any, hairline: Array, likeness: Array, out: Array) -> None:
     """Vertices of the forehead and temples whose colour is no skin's. likeness: (V,) 1 where the colour fits the skin."""
-    near = np.empty_like(out)
+    near = np.empty(len(out), np.float32)
     for v in range(len(out)):
         out[v] = hairline[v] * (np.float32(1.0) - likeness[v])
     neighbour_mean(links, out, near)
@@ -24,7 +24,7 @@ def hair_cover(links: Any, hairline: Array, likeness: Array, out: Array) -> None
         out[v] = ramp(0.35, 0.75, np.float32(0.5) * (out[v] + near[v]))
 
 
-@kernel
+@helper
 def surprise(links: Any, shine: Array, residual: Array, mean: Array, variance: Array, out: Array) -> None:
     """How far each vertex's colour is from its own past, in standard deviations, smoothed over the mesh.
 
@@ -32,7 +32,8 @@ def surprise(links: Any, shine: Array, residual: Array, mean: Array, variance: A
     Where `shine` is 1 a brighter colour is most likely a highlight and counts for less.
     """
     count = len(out)
-    grey, squares, near, near_squares = np.empty_like(out), np.empty_like(out), np.empty_like(out), np.empty_like(out)
+    grey, squares = np.empty(count, np.float32), np.empty(count, np.float32)
+    near, near_squares = np.empty(count, np.float32), np.empty(count, np.float32)
     for v in range(count):
         grey[v] = (mean[v, 0] + mean[v, 1] + mean[v, 2]) / np.float32(3.0)
         squares[v] = grey[v] * grey[v]
@@ -48,14 +49,14 @@ def surprise(links: Any, shine: Array, residual: Array, mean: Array, variance: A
         out[v] = np.float32(0.4) * out[v] + np.float32(0.6) * near[v]
 
 
-@kernel
+@helper
 def _distance(residual: Array, mean: Array, v: int) -> Any:
     """Mean squared difference over the three channels."""
     b, g, r = residual[v, 0] - mean[v, 0], residual[v, 1] - mean[v, 1], residual[v, 2] - mean[v, 2]
     return (b * b + g * g + r * r) / np.float32(3.0)
 
 
-@kernel
+@helper
 def update_occlusion(links: Any, shine: Array, hair: Array, residual: Array, history: Any) -> None:
     """Advance `history.hidden`, `history.mean` and `history.variance` by one frame. residual: (V, 3) levels beside the light fit.
 

@@ -13,7 +13,7 @@ from numba import types
 
 from realtime.compiled import emit
 from realtime.types import Array, Image
-from realtime.vision.mesh.maths import kernel
+from realtime.vision.mesh.maths import helper, kernel
 from realtime.vision.mesh.raster import CHANNELS
 
 _FOUR: Final = 4
@@ -155,7 +155,7 @@ def _toned(b: Any, tones: Any, texel: Any) -> Any:
     return result
 
 
-@kernel
+@helper
 def _between(tones: Array) -> Array:
     """The curve half a level on: what a level that was cut off stands for."""
     out = np.empty((3, 256), np.float32)
@@ -196,7 +196,7 @@ def paint(nodes: Array, step: int, texture: Array, tones: Array, colour: Array, 
                     _colour_in(nodes, corner, corner + across, step, texels, curve, colour, alpha, at, x, width, high, wide)
 
 
-@kernel
+@helper
 def _seen(nodes: Array, row: int, column: int) -> Any:
     """Whether a cell can be anything but transparent."""
     return nodes[row, column, 5] + nodes[row, column + 1, 5] + nodes[row + 1, column, 5] + nodes[row + 1, column + 1, 5] > 0

@@ -8,7 +8,7 @@ import numpy as np
 
 from realtime.types import Array
 from realtime.vision.mesh import indices
-from realtime.vision.mesh.maths import kernel
+from realtime.vision.mesh.maths import helper, kernel
 
 RIGID: Final = np.array(indices.RIGID, np.int32)
 POLAR_STEPS: Final = 12
@@ -29,7 +29,10 @@ def fit_pose(points: Array, xyz: Array, rigid: Array, rotation: Array) -> Any:
         bx, by, bz = bx + points[v, 0], by - points[v, 1], bz - points[v, 2]
     share = 1.0 / len(rigid)
     ax, ay, az, bx, by, bz = ax * share, ay * share, az * share, bx * share, by * share, bz * share
-    cross = np.zeros((3, 3), np.float64)
+    cross = np.empty((3, 3), np.float64)
+    for i in range(3):
+        for j in range(3):
+            cross[i, j] = 0.0
     spread = 0.0
     for v in rigid:
         a = (xyz[v, 0] - ax, xyz[v, 1] - ay, xyz[v, 2] - az)
@@ -46,7 +49,7 @@ def fit_pose(points: Array, xyz: Array, rigid: Array, rotation: Array) -> Any:
     return np.float32(trace / spread)
 
 
-@kernel
+@helper
 def nearest_rotation(matrix: Array, rotation: Array) -> None:
     """The orthogonal polar factor of a (3, 3) float64 matrix by Newton's iteration X <- (X + X^-T) / 2 with norm scaling (Higham 1986).
 
@@ -73,7 +76,7 @@ def nearest_rotation(matrix: Array, rotation: Array) -> None:
             rotation[i, j] = x[i, j]
 
 
-@kernel
+@helper
 def _norm(x: Array) -> Any:
     """Frobenius norm of a (3, 3) matrix."""
     total = 0.0
@@ -83,7 +86,7 @@ def _norm(x: Array) -> Any:
     return np.sqrt(total)
 
 
-@kernel
+@helper
 def _cofactors(x: Array, out: Array) -> Any:
     """out = the cofactors of x, its transposed inverse times its determinant, which is returned; (3, 3) both."""
     for i in range(3):

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from realtime.types import Array
-from realtime.vision.mesh.maths import kernel, ramp
+from realtime.vision.mesh.maths import blank, helper, kernel, ramp
 
 CHANNELS: Final = 6
 """Attributes of a vertex and a node: u, v (0..1), offset in blue, green, red (levels), opacity (0..1)."""
@@ -62,8 +62,9 @@ def draw_grid(
     Back faces and slivers (nostrils, closed lips) are replaced by their neighbours; opacity falls to zero at the silhouette and where
     the texture jumps (nose over cheek), so that the frame's own contour shows there.
     """
-    planes = np.zeros((len(triangles) + 1, 3 * CHANNELS), np.float32)
-    usable = np.zeros(len(triangles) + 1, np.bool_)
+    planes = blank(len(triangles) + 1, 3 * CHANNELS)
+    usable = np.empty(len(triangles) + 1, np.bool_)
+    usable[0] = False
     local = np.empty((len(points), 3), np.float32)
     for v in range(len(points)):
         local[v, 0] = (points[v, 0] - np.float32(x0)) / np.float32(step)
@@ -83,7 +84,7 @@ def draw_grid(
     _fade_jumps(grid, np.float32(limit))
 
 
-@kernel
+@helper
 def _plane(points: Array, attributes: Array, triangle: Array, plane: Array, limit: np.float32) -> Any:
     """Attributes as affine functions of the node: plane = [d/dx (C), d/dy (C), constant (C)]. False: turned away or a sliver."""
     i, j, k = triangle[0], triangle[1], triangle[2]
@@ -104,7 +105,7 @@ def _plane(points: Array, attributes: Array, triangle: Array, plane: Array, limi
     return steep < limit
 
 
-@kernel
+@helper
 def _draw(points: Array, triangle: Array, label: int, grid: Grid) -> None:
     """Depth-tested fill of one triangle; nodes on its edges count as inside."""
     i, j, k = triangle[0], triangle[1], triangle[2]
@@ -129,7 +130,7 @@ def _draw(points: Array, triangle: Array, label: int, grid: Grid) -> None:
                     grid.ids[y, x] = label
 
 
-@kernel
+@helper
 def _soft_cover(grid: Grid) -> None:
     """Covered nodes less one all round (beyond the grid counts as covered: the frame may cut the face), averaged over 3x3."""
     rows, columns = grid.ids.shape
@@ -147,7 +148,7 @@ def _soft_cover(grid: Grid) -> None:
         _across(grid.cover[y], False)
 
 
-@kernel
+@helper
 def _across(row: Array, smallest: bool) -> None:
     """Each value's smallest, or sum, of itself and its two neighbours, in place; the ends count double."""
     before = row[0]
@@ -158,7 +159,7 @@ def _across(row: Array, smallest: bool) -> None:
         before = here
 
 
-@kernel
+@helper
 def _drop(ids: Array, usable: Array) -> None:
     for y in range(ids.shape[0]):
         for x in range(ids.shape[1]):
@@ -166,7 +167,7 @@ def _drop(ids: Array, usable: Array) -> None:
                 ids[y, x] = 0
 
 
-@kernel
+@helper
 def _fill(ids: Array, rings: int) -> None:
     """Give empty nodes the highest label around them, whose plane then reaches beyond its triangle; `rings` times."""
     widest = np.empty_like(ids)
@@ -178,7 +179,7 @@ def _fill(ids: Array, rings: int) -> None:
             _take_highest(ids[y], widest[max(y - 1, 0)], widest[y], widest[min(y + 1, last)])
 
 
-@kernel
+@helper
 def _widen(row: Array, out: Array) -> None:
     """The highest label of each node and its two neighbours. Loops without a branch, so that LLVM makes vector code of them."""
     last = len(row) - 1
@@ -187,14 +188,14 @@ def _widen(row: Array, out: Array) -> None:
         out[x] = max(row[x - 1], row[x], row[x + 1])
 
 
-@kernel
+@helper
 def _take_highest(row: Array, above: Array, here: Array, below: Array) -> None:
     for x in range(len(row)):
         highest = max(above[x], here[x], below[x])
         row[x] = highest if row[x] == 0 else row[x]
 
 
-@kernel
+@helper
 def _evaluate(grid: Grid, planes: Array) -> None:
     """Every attribute at every node, from the plane of the triangle seen there; the plane of nothing is zero."""
     rows, columns = grid.ids.shape
@@ -207,7 +208,7 @@ def _evaluate(grid: Grid, planes: Array) -> None:
             node[CHANNELS - 1] *= grid.cover[y, x]
 
 
-@kernel
+@helper
 def _fade_jumps(grid: Grid, limit: np.float32) -> None:
     rows, columns = grid.ids.shape
     for y in range(rows):
@@ -219,7 +220,7 @@ def _fade_jumps(grid: Grid, limit: np.float32) -> None:
             grid.nodes[y, x, CHANNELS - 1] = min(max(a, np.float32(0.0)), np.float32(1.0))
 
 
-@kernel
+@helper
 def _range(nodes: Any, y: int, x: int, channel: int) -> Any:
     """Largest less smallest value among a node and its four neighbours."""
     low = high = nodes[y, x, channel]

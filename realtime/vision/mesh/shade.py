@@ -1,4 +1,7 @@
-"""One frame's vertex work in one compiled call: pose, light, occlusion, colour offsets, opacity."""
+"""One frame's vertex work: pose, light, occlusion, colour offsets, opacity.
+
+Three compiled calls, not one: the compiler takes several times as long for the whole of it, and parts can be compiled side by side.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import numpy as np
 from realtime.types import Array
 from realtime.vision.mesh import colour
 from realtime.vision.mesh.light import TERMS, fit_light, light_at, light_basis
-from realtime.vision.mesh.maths import kernel, ramp
+from realtime.vision.mesh.maths import helper, kernel, ramp
 from realtime.vision.mesh.occlusion import hair_cover, update_occlusion
 from realtime.vision.mesh.pose import RIGID, fit_pose
 from realtime.vision.mesh.sharpness import edge_blur
@@ -100,6 +103,19 @@ class Shaded(NamedTuple):
     """(1,) standard deviation in pixels of the blur that makes the source as soft as the frame."""
 
 
+class Seen(NamedTuple):
+    """What one frame shows of the target, float32; scratch that is filled anew each time."""
+
+    front: Array
+    """(V,) 1 where the face turns towards the camera."""
+    target: Array
+    """(V, 3) BGR levels of the frame at the vertices."""
+    residual: Array
+    """(V, 3) what the light leaves unexplained of them."""
+    likeness: Array
+    """(V,) how skin-like that is."""
+
+
 def new_mesh(topology: Topology) -> Mesh:
     t = topology
     return Mesh(t.xyz, t.normals, t.dome, t.uv, t.skin, t.hairline, t.shine, t.sides, t.links, t.blur, RIGID)
@@ -126,13 +142,24 @@ def new_shaded(count: int) -> Shaded:
     return Shaded(np.eye(3, dtype=single), curve, offset, alpha, np.zeros(1, single))
 
 
-@kernel
-def shade(image: Array, points: Array, mesh: Mesh, source: Source, history: History, out: Shaded) -> None:
+def new_seen(count: int) -> Seen:
+    single = np.float32
+    return Seen(np.zeros(count, single), np.zeros((count, 3), single), np.zeros((count, 3), single), np.zeros(count, single))
+
+
+def shade(image: Array, points: Array, mesh: Mesh, source: Source, history: History, seen: Seen, out: Shaded) -> None:
     """Work out light, occlusion, colour and opacity of every vertex for one frame.
 
-    image: BGR; points: (V, 3) landmarks in pixels. Updates `history`, fills `out`.
+    image: BGR; points: (V, 3) landmarks in pixels. Updates `history`, fills `seen` and `out`.
     """
-    count = len(points)
+    first = look(image, points, mesh, source, history, seen, out)
+    occlude(mesh, seen, history, first)
+    tint(mesh, source, seen, history, first, out)
+
+
+@kernel
+def look(image: Array, points: Array, mesh: Mesh, source: Source, history: History, seen: Seen, out: Shaded) -> Any:
+    """Softness, pose and light of the frame's face; whether it is the first of a sequence."""
     size = _extent(points)
     if history.age[0] > 0 and _jumped(points, history.points, size):
         history.age[0] = np.float32(0.0)
@@ -140,22 +167,15 @@ def shade(image: Array, points: Array, mesh: Mesh, source: Source, history: Hist
     _copy(points, history.points)
     out.softness[0] = _softness(image, points, source, history, first)
     fit_pose(points, mesh.xyz, mesh.rigid, out.rotation)
-    normals = _rotated(mesh.normals, out.rotation)
-    front = _front(mesh.dome, out.rotation)
-    basis = np.empty((count, TERMS), np.float32)
-    light_basis(normals, basis)
-    target = np.empty((count, 3), np.float32)
-    colour.sample_colours(image, points, max(1, int(size * np.float32(0.0234))), target)
-    residual = np.empty((count, 3), np.float32)
-    likeness = np.empty(count, np.float32)
-    _target_light(target, basis, mesh.skin, front, history, first, residual, likeness)
-    _occlude(mesh, residual, likeness, history, first)
-    _offsets(mesh, source, target, residual, likeness, front, history, first, out)
-    for v in range(count):
-        out.alpha[v] = source.alpha[v] * front[v] * (np.float32(1.0) - history.hidden[v])
+    _front(mesh.dome, out.rotation, seen.front)
+    basis = np.empty((len(points), TERMS), np.float32)
+    light_basis(_rotated(mesh.normals, out.rotation), basis)
+    colour.sample_colours(image, points, max(1, int(size * np.float32(0.0234))), seen.target)
+    _target_light(basis, mesh.skin, seen, history, first)
+    return first
 
 
-@kernel
+@helper
 def _softness(image: Array, points: Array, source: Source, history: History, first: bool) -> Any:
     """Blur still missing when the source's own, scaled to this face, has been taken off the frame's."""
     height = _range(points, 1)
@@ -166,13 +186,13 @@ def _softness(image: Array, points: Array, source: Source, history: History, fir
     return np.sqrt(max(history.blur[0] * history.blur[0] - own * own - SAMPLING * SAMPLING, np.float32(0.0)))
 
 
-@kernel
+@helper
 def _extent(points: Array) -> Any:
     """Longer side of the landmarks' bounding box, pixels."""
     return max(_range(points, 0), _range(points, 1))
 
 
-@kernel
+@helper
 def _range(points: Array, axis: int) -> Any:
     low = high = points[0, axis]
     for v in range(len(points)):
@@ -180,7 +200,7 @@ def _range(points: Array, axis: int) -> Any:
     return high - low
 
 
-@kernel
+@helper
 def _copy(values: Array, out: Array) -> None:
     """out (V, C) = values; a loop because numba takes seconds to compile an assignment of slices."""
     for v in range(values.shape[0]):
@@ -188,7 +208,7 @@ def _copy(values: Array, out: Array) -> None:
             out[v, c] = values[v, c]
 
 
-@kernel
+@helper
 def _jumped(points: Array, before: Array, size: np.float32) -> Any:
     """The mean landmark moved by more than 0.3 face sizes: not the same face, or a cut."""
     total = np.float32(0.0)
@@ -197,37 +217,33 @@ def _jumped(points: Array, before: Array, size: np.float32) -> Any:
     return total > np.float32(0.6) * size * np.float32(len(points))
 
 
-@kernel
+@helper
 def _rotated(vectors: Array, rotation: Array) -> Array:
-    out = np.empty_like(vectors)
+    out = np.empty((len(vectors), 3), np.float32)
     for v in range(len(vectors)):
         for j in range(3):
             out[v, j] = vectors[v, 0] * rotation[0, j] + vectors[v, 1] * rotation[1, j] + vectors[v, 2] * rotation[2, j]
     return out
 
 
-@kernel
-def _front(dome: Array, rotation: Array) -> Array:
+@helper
+def _front(dome: Array, rotation: Array, out: Array) -> None:
     """1 where the face turns towards the camera, fading to 0 at its outline."""
-    out = np.empty(len(dome), np.float32)
     for v in range(len(dome)):
         facing = dome[v, 0] * rotation[0, 2] + dome[v, 1] * rotation[1, 2] + dome[v, 2] * rotation[2, 2]
         out[v] = ramp(0.05, 0.35, facing)
-    return out
 
 
-@kernel
-def _target_light(
-    target: Array, basis: Array, skin: Array, front: Array, history: History, first: bool, residual: Array, likeness: Array
-) -> None:
+@helper
+def _target_light(basis: Array, skin: Array, seen: Seen, history: History, first: bool) -> None:
     """The target's light into `history.light`, what it leaves unexplained into `residual`, how skin-like that is into `likeness`.
 
     With a history the fit is to the colour less its running mean, so that a hand is a clear outlier.
     """
-    count = len(target)
+    target, residual, count = seen.target, seen.residual, len(seen.target)
     trust, usual = np.empty(count, np.float32), np.empty((count, 3), np.float32)
     for v in range(count):
-        trust[v] = skin[v] * front[v] * (np.float32(1.0) if first else np.float32(1.0) - history.hidden[v])
+        trust[v] = skin[v] * seen.front[v] * (np.float32(1.0) if first else np.float32(1.0) - history.hidden[v])
         for c in range(3):
             usual[v, c] = target[v, c] - (np.float32(0.0) if first else history.mean[v, c])
     light = np.empty((TERMS, 3), np.float32)
@@ -241,36 +257,35 @@ def _target_light(
         for c in range(3):
             residual[v, c] = target[v, c] - light_at(basis, v, history.light, c)
             error += residual[v, c] * residual[v, c]
-        likeness[v] = np.exp(-error / np.float32(6 * 28.0 * 28.0))
+        seen.likeness[v] = np.exp(-error / np.float32(6 * 28.0 * 28.0))
 
 
 @kernel
-def _occlude(mesh: Mesh, residual: Array, likeness: Array, history: History, first: bool) -> None:
-    hair = np.empty(len(likeness), np.float32)
-    hair_cover(mesh.links, mesh.hairline, likeness, hair)
+def occlude(mesh: Mesh, seen: Seen, history: History, first: bool) -> None:
+    """Which vertices are hidden, into `history`."""
+    hair = np.empty(len(seen.likeness), np.float32)
+    hair_cover(mesh.links, mesh.hairline, seen.likeness, hair)
     if not first:
-        update_occlusion(mesh.links, mesh.shine, hair, residual, history)
+        update_occlusion(mesh.links, mesh.shine, hair, seen.residual, history)
         return
     history.age[0] = np.float32(1.0)
-    _copy(residual, history.mean)
+    _copy(seen.residual, history.mean)
     for v in range(len(hair)):
         history.hidden[v] = hair[v]
         history.variance[v] = np.float32(60.0)
 
 
 @kernel
-def _offsets(
-    mesh: Mesh, source: Source, target: Array, residual: Array, likeness: Array, front: Array, history: History, first: bool, out: Shaded
-) -> None:
-    """Tone curve, then the offsets: remaining low-order light, mid-frequency skin colour, and the steps at the border."""
-    count = len(target)
+def tint(mesh: Mesh, source: Source, seen: Seen, history: History, first: bool, out: Shaded) -> None:
+    """Tone curve, then the offsets: remaining low-order light, mid-frequency skin colour, and the steps at the border. And the opacity."""
+    target, residual, front, count = seen.target, seen.residual, seen.front, len(seen.target)
     fit, level = np.empty((count, 3), np.float32), np.empty(3, np.float32)
     for v in range(count):
         for c in range(3):
             fit[v, c] = target[v, c] - residual[v, c]
     colour.weighted_mean(fit, mesh.skin, level)
     colour.tone_curve(source.mean, level, out.curve)
-    weight, seen = np.empty(count, np.float32), np.empty(count, np.float32)
+    weight, known = np.empty(count, np.float32), np.empty(count, np.float32)
     for v in range(count):
         weight[v] = front[v] * source.alpha[v] * (np.float32(1.0) - history.hidden[v])
     ratio = colour.contrast(out.curve, source.colour, source.fit, residual, weight)
@@ -278,8 +293,8 @@ def _offsets(
     colour.flatten(out.curve, source.mean, level, history.contrast[0])
     step = np.empty((count, 3), np.float32)
     for v in range(count):
-        seen[v] = likeness[v] * source.weight[v] * (np.float32(1.0) - history.hidden[v])
-        weight[v] = seen[v] * mesh.skin[v] * front[v]
+        known[v] = seen.likeness[v] * source.weight[v] * (np.float32(1.0) - history.hidden[v])
+        weight[v] = known[v] * mesh.skin[v] * front[v]
         for c in range(3):
             out.offset[v, c] = fit[v, c] - colour.toned(out.curve, c, source.fit[v, c])
             left = target[v, c] - out.offset[v, c] - colour.toned(out.curve, c, source.colour[v, c])
@@ -287,7 +302,7 @@ def _offsets(
     middle = np.empty((count, 3), np.float32)
     colour.blur_weighted(mesh.blur, step, weight, 0.06, middle)
     for v in range(count):
-        weight[v] = seen[v] * mesh.sides[v] * front[v]
+        weight[v] = known[v] * mesh.sides[v] * front[v]
     colour.take_shading(middle, step, weight, history.contrast[0])
     for v in range(count):
         for c in range(3):
@@ -296,7 +311,9 @@ def _offsets(
     for j in range(len(source.ring)):
         v = source.ring[j]
         for c in range(3):
-            rim = (step[v, c] - middle[v, c]) * np.sqrt(seen[v])
+            rim = (step[v, c] - middle[v, c]) * np.sqrt(known[v])
             rim = min(max(rim, np.float32(-40.0)), np.float32(40.0))
             history.rim[j, c] = keep * history.rim[j, c] + (np.float32(1.0) - keep) * rim
     colour.add_membrane(source.membrane, history.rim, out.offset)
+    for v in range(count):
+        out.alpha[v] = source.alpha[v] * front[v] * (np.float32(1.0) - history.hidden[v])

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from realtime.types import Array
-from realtime.vision.mesh.maths import kernel
+from realtime.vision.mesh.maths import helper, kernel
 
 FEATURES: Final = np.array((33, 263, 70, 300, 105, 334, 61, 291, 0, 17, 2), np.int32)
 """Eye corners, brows, mouth and nose: the box around them holds the strong edges of a face."""
@@ -16,7 +16,7 @@ COLUMNS: Final = 64
 
 
 @kernel
-def edge_blur(image: Array, points: Array, size: float) -> Any:
+def edge_blur(image: Array, points: Array, size: np.float32) -> Any:
     """Standard deviation, in pixels, of the blur of the strong edges in a face's inner part.
 
     After Zhuo and Sim (2011): blurring once more, here by a binomial filter of deviation s down the columns, weakens the slope of an
@@ -46,6 +46,6 @@ def edge_blur(image: Array, points: Array, size: float) -> Any:
     return np.float32(np.sqrt(max(spacing * spacing / excess - 1.0 / 3.0, 0.05)))
 
 
-@kernel
+@helper
 def _slope(image: Array, y: int, x: int) -> Any:
     return np.int32(image[y + 1, x, 1]) - np.int32(image[y - 1, x, 1])

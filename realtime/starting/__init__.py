@@ -12,7 +12,7 @@ from pathlib import Path
 
 from realtime import __version__
 
-_WITH_KERNELS = ("vision", "backends/native", "compiled")
+_WITH_KERNELS = ("vision", "backends/native", "compiled", "models")
 """Folders whose compiled functions a start warms up."""
 
 
@@ -38,7 +38,7 @@ def _mark(kind: str) -> Path:
     import numba
     from llvmlite import binding
 
-    package = Path(__file__).parent
+    package = Path(__file__).parents[1]
     sources = [path for folder in _WITH_KERNELS for path in (package / folder).rglob("*.py")]
     newest = max(path.stat().st_mtime_ns for path in sources)
     facts = (__version__, numba.__version__, platform.python_version(), binding.get_host_cpu_name(), newest)
