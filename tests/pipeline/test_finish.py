@@ -68,6 +68,20 @@ def test_freeze_shows_the_last_swapped_picture_again():
         assert np.array_equal(again.i420, kept)
 
 
+@pytest.mark.parametrize("on_lost", ["hide", "freeze", "pass"])
+def test_while_no_verdict_comes_the_placeholder_is_shown_and_the_frozen_picture_only_where_that_is_wanted(on_lost):
+    finish = finisher(on_lost)
+    before = finish.stalled(1.0)
+    assert before.state is State.FAILED and before.captured_at == 1.0 and before.seq == -1
+    shown = finish.finish(swapped())
+    after = finish.stalled(2.0)
+    assert after.state is State.FAILED and after.captured_at == 2.0 and after.seq == -1
+    wanted = shown if on_lost == "freeze" else before
+    np.testing.assert_array_equal(after.image, wanted.image)
+    np.testing.assert_array_equal(after.i420, wanted.i420)
+    assert (shown.image != before.image).any()
+
+
 def test_every_frame_with_a_swap_or_a_hidden_face_is_marked():
     counting = Counting()
     finish = finisher(counting=counting)
