@@ -21,7 +21,7 @@ from benchmarks.harness import Limit, Row, budgets, finish
 from benchmarks.judge import Judge, Score, Seen, correlation, flicker
 from benchmarks.sheets import Sheet
 from realtime.backends.select import open_session
-from realtime.config import option
+from realtime.config import GLASSES, option
 from realtime.errors import UsageError
 from realtime.finders import needed
 from realtime.finishing import wishes
@@ -75,6 +75,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quick", action="store_true", help="one source, a few stills and two clips; the limits then say little")
     parser.add_argument("--save", type=Path, metavar="DIR", help="write contact sheets, the original above what came out")
     parser.add_argument("--mask", metavar="NAMES", default="", help="with these masks, as the program's own --mask")
+    parser.add_argument("--glasses", choices=GLASSES, default=GLASSES[0], help="as the program's own")
     parser.add_argument("--only", metavar="WORD", default="", help="'stills', or clips whose name holds WORD")
 
 
@@ -130,20 +131,24 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"{media} holds no stills/ and videos/: point --media at the folder of the acceptance media")
     cv2.setNumThreads(1)
     with ExitStack() as cleanup:
-        rig = opened(cleanup, option("mask").parse(options.mask) if options.mask else None)
+        rig = opened(cleanup, option("mask").parse(options.mask) if options.mask else None, options.glasses)
         sources = list(SOURCES)[: 1 if options.quick else None]
         people = [fitted(rig, media / "stills" / name) for name in sources]
         rows = list(stills_rows(rig, people, media / "stills", options))
         for clip in QUICK_CLIPS if options.quick else CLIPS:
             if options.only in clip:
                 rows += clip_rows(rig, people, media / "videos" / clip, options.save)
-    settings = {"quick": options.quick, "mask": options.mask, "sources": [person.name for person in people], "roles": rig.models.roles}
+    asked = {"quick": options.quick, "mask": options.mask, "glasses": options.glasses}
+    settings = {**asked, "sources": [person.name for person in people], "roles": rig.models.roles}
     return finish("quality", rows, settings, options.json)
 
 
-def opened(cleanup: ExitStack, masks: Any = None) -> Rig:
-    """The default models, and those of `masks`. Recognition is loaded for the judge whether the tracker uses it or not."""
-    settings, models = Settings(sources=(), masks=masks), model_store()
+def opened(cleanup: ExitStack, masks: Any = None, glasses: str = GLASSES[0]) -> Rig:
+    """The default models, and those of `masks`; `glasses` as the program's own.
+
+    Recognition is loaded for the judge whether the tracker uses it or not.
+    """
+    settings, models = Settings(sources=(), masks=masks, glasses=glasses), model_store()
     models.ensure({*needed(settings, models), *wishes(settings, models.has).models(models.has), "sface"})
     product = load_models(settings, models, cleanup)
     recogniser = SFace(cleanup.enter_context(open_session(models.path("sface"))))

@@ -41,6 +41,7 @@ from realtime.values import (
     whole_between,
 )
 
+GLASSES = ("cover", "keep")
 ON_LOST = ("hide", "freeze", "pass")
 CORNERS = ("top-left", "top-right", "bottom-left", "bottom-right")
 SWAP_CONTRACTS = (
@@ -125,6 +126,8 @@ OPTIONS: tuple[Option, ...] = (
            "a number from 0 to 1", number_between(0, 1)),
     Option("keep", "keep", _SWAP, "REGIONS", "what the region mask keeps live: glasses, hair, eyes, ...",
            f"a list of {', '.join(REGIONS)}, or off", names(REGIONS), REGIONS, shown_default="glasses,hair,mouth"),
+    Option("glasses", "glasses", _SWAP, "WHAT", "the mesh swap: cover your glasses, or keep them on the swapped face",
+           one_of(GLASSES), choice_of(*GLASSES), GLASSES),
     Option("colour", "colours", _SWAP, "NAMES", f"colour match: {', '.join(COLOURS)}",
            f"a list of {', '.join(COLOURS)}, or off", names(COLOURS), COLOURS, shown_default="the profile's"),
     Option("enhance", "enhance", _SWAP, "NAME|FILE", "sharpen, a face enhancer by its name, a .onnx file, or off",

@@ -149,7 +149,7 @@ def _swapper(settings: Settings, opener: Opener) -> tuple[Swapper, str, Finishin
     if crops:
         swapper = open_swap_network(settings.swapper, swap_options(settings), opener, finishing.steps)
         return swapper, swapper.backend, finishing
-    mesh = MeshSwapper()
+    mesh = MeshSwapper(glasses=settings.glasses == "keep")
     mesh.warm_up()
     return finishing.around(mesh), "cpu", finishing
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from realtime.errors import UsageError
 from realtime.models.base import Identity
+from realtime.models.swappers.glasses import Glasses
 from realtime.models.swappers.ring import SMALLEST, PatchRing
 from realtime.types import Array, Box, Face, Image, Landmarks, Patch, SourcePhoto
 from realtime.vision.blend import paste
@@ -57,8 +58,10 @@ class MeshSwapper:
     The eyes and the inside of the mouth stay the frame's own. Not thread-safe: one thread fits, uses and swaps.
     """
 
-    def __init__(self, topology: Topology | None = None) -> None:
+    def __init__(self, topology: Topology | None = None, glasses: bool = False) -> None:
+        """glasses: those of the live face are kept."""
         self._topology = topology if topology is not None else load_topology()
+        self._glasses = Glasses(self._topology) if glasses else None
         self._mesh = new_mesh(self._topology)
         count = len(self._topology.uv)
         self._history = new_history(count)
@@ -93,7 +96,7 @@ class MeshSwapper:
 
     def fork(self) -> MeshSwapper:
         """See `Swapper.fork`. The topology is shared."""
-        return MeshSwapper(self._topology)
+        return MeshSwapper(self._topology, self._glasses is not None)
 
     def swap(self, image: Image, face: Face) -> Patch | None:
         """See `Swapper.swap`. About 1 ms for a face of 250 pixels."""
@@ -111,6 +114,8 @@ class MeshSwapper:
         step = max(1, round(longer / CELLS))
         grid = self._fitting_grid(area, step)
         draw_grid(points, self._attributes, self._topology.triangles, area.x, area.y, step, grid, 4.0 * step / longer, 3)
+        if self._glasses is not None:
+            self._glasses.keep(image, points, shaded.rotation, grid.nodes, anew=int(self._history.age[0]) == 1)
         paint(grid.nodes, step, self._level(longer, float(shaded.softness[0])), shaded.curve, patch.colour, patch.alpha)
         for outline, along, across in HOLES:
             cut_hole(patch.alpha, points, outline, area.x, area.y, along, across, max(1, longer // 90))
@@ -119,7 +124,7 @@ class MeshSwapper:
 
     def warm_up(self) -> None:
         """Compile or load every kernel, so that the first frame is not late: seconds the first time ever, then tenths of a second."""
-        swapper = MeshSwapper(self._topology)
+        swapper = MeshSwapper(self._topology, self._glasses is not None)
         image = np.full((160, 160, 3), 128, np.uint8)
         points = self._topology.xyz * np.array([6, -6, -6], np.float32) + np.array([80, 80, 0], np.float32)
         swapper.use(MeshIdentity("", blank_atlas(len(points))))
@@ -127,6 +132,8 @@ class MeshSwapper:
             patch = swapper.swap(image, Face(Landmarks(points, 1.0), Box(0, 0, 160, 160), 0))
             assert patch is not None
             paste(image, patch.x, patch.y, patch.colour, patch.alpha)
+        if swapper._glasses is not None:
+            swapper._glasses.warm_up(swapper._grid.nodes)
 
     def _match_grain(self, image: Image, points: Array, patch: Patch) -> None:
         """Measured as seldom as the blur, and anew when `shade` begins anew."""
