@@ -4,6 +4,7 @@ import io
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -36,7 +37,7 @@ def fake_app(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     seen = SimpleNamespace(settings=None, ending=None)
 
     class FakeApp:
-        def __init__(self, settings: Settings, *, notify: object, progress: object) -> None:
+        def __init__(self, settings: Settings, *, notify: object, progress: object, kernels: object) -> None:
             seen.settings = settings
             self.report: dict[str, Any] | None = None
 
@@ -48,7 +49,7 @@ def fake_app(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     seen.report = dict(REPORT)
     monkeypatch.setitem(sys.modules, "realtime.app", SimpleNamespace(App=FakeApp))
     monkeypatch.setattr(realtime, "app", sys.modules["realtime.app"], raising=False)
-    monkeypatch.setattr(run, "prepare", lambda *given: None)
+    monkeypatch.setattr(run, "prepare", lambda *given: nullcontext(lambda: None))
     monkeypatch.setattr("realtime.config.default_config_file", lambda: Path("no such file"))
     return seen
 

@@ -25,14 +25,16 @@ _LOOK_SECONDS = 0.02
 
 class _Delivery(NamedTuple):
     output: OutputFrame
-    taken: Taken | None
+    taken: Taken | None = None
+    repeated: bool = False
+    """Or a placeholder: nothing is missed that gives way to a frame."""
 
 
 class _Lane:
     """A thread that writes to one sink, and the one frame that waits for it."""
 
     def __init__(self, outlet: Outlet, policy: Policy, deliver: Callable[[Outlet, _Delivery], None]) -> None:
-        self.slot: Slot[_Delivery] = Slot(policy)
+        self.slot: Slot[_Delivery] = Slot(policy, lambda delivery: not delivery.repeated)
         self.stage = Stage(f"sink {outlet.sink.name}", self._step, self.slot.close)
         self._outlet, self._deliver = outlet, deliver
 
@@ -93,7 +95,7 @@ class Outlets:
         """
         lead, going_on = self._lead, True
         for outlet in self._all:
-            delivery = _Delivery(output, taken if outlet is lead else None)
+            delivery = _Delivery(output, taken if outlet is lead else None, repeated=taken is None)
             lane = self._lanes.get(outlet) if self._lanes else None
             if lane is None:
                 self._deliver(outlet, delivery)
@@ -109,11 +111,11 @@ class Outlets:
             if not outlet.sink.steady or outlet.gone:
                 continue
             if lane is None:
-                self._deliver(outlet, _Delivery(output, None))
+                self._deliver(outlet, _Delivery(output, repeated=True))
             elif lane.slot.peek() is not None:
                 continue
             else:
-                lane.slot.put(_Delivery(output, None))
+                lane.slot.put(_Delivery(output, repeated=True))
             repeated = True
         return repeated
 

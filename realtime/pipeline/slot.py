@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Generic, Literal, TypeVar
 
 T = TypeVar("T")
@@ -20,8 +21,10 @@ class Slot(Generic[T]):
     lossless: `put` waits until the previous item was taken.
     """
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, counts: Callable[[T], bool] = lambda item: True) -> None:
+        """`counts`: whether an item that is replaced is one that counts as dropped."""
         self._policy = policy
+        self._counts = counts
         self._changed = threading.Condition()
         self._item: T | None = None
         self._closed = False
@@ -35,7 +38,7 @@ class Slot(Generic[T]):
             if self._closed:
                 return False
             if self._item is not None:
-                self.dropped += 1
+                self.dropped += self._counts(self._item)
             self._item = item
             self._changed.notify_all()
             return True

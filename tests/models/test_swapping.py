@@ -28,7 +28,8 @@ from realtime.models.swappers.fused import fused
 from realtime.models.swappers.recognise import recognise
 from realtime.models.swappers.select import SwapOptions, open_swapper
 from realtime.types import Array, Image, Region
-from tests.backends.gpu import FakeDriver, FakeTensorRt
+from tests.backends.gpu import FakeDriver
+from tests.backends.library import FakeTensorRt
 from tests.models.swappers import scene
 from tests.twins import mesh
 from tests.twins.swappers import twin
