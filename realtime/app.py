@@ -58,10 +58,12 @@ class App:
         notify: Notify = log.info,
         progress: Progress | None = None,
         kernels: Callable[[], None] | None = None,
+        count: Callable[[int, int | None], None] = lambda done, total: None,
     ) -> None:
-        """`kernels`: see `load_models`."""
+        """`kernels`: see `load_models`. `count` is told how many frames of a video file are done, and of how many, if that is known."""
         self._settings = settings
         self._kernels = kernels
+        self._count = count
         self._notify = notify
         self._progress = progress
         self.report: dict[str, Any] | None = None
@@ -147,7 +149,7 @@ class App:
             controls=self.controls,
             frame_log=frame_log,
             on_open=lambda info: self._opened(info, kind(source, info), sinks, models.finishing),
-            on_tick=lambda: self._obey(windows, source, pipeline.stop),
+            on_tick=lambda: self._look(windows, source, pipeline),
             on_still=self._save_still,
             limits=Limits(settings.frames, settings.seconds),
         )
@@ -177,6 +179,13 @@ class App:
                 self._notify(f"{sink.name} will hold the last frame only: for all of them name a video, as out.mp4")
         if info.live:
             self._notify(f"{info.name}: {info.width}x{info.height} at {info.fps:g} fps to {', '.join(self._settings.outputs)}; Ctrl-C ends")
+
+    def _look(self, windows: Sequence[WindowSink], source: Transformed, pipeline: Pipeline) -> None:
+        """What the main thread does between two looks at the stages."""
+        self._obey(windows, source, pipeline.stop)
+        info, most = pipeline.info, self._settings.frames
+        if info is not None and kind(source, info) == "file":
+            self._count(self.telemetry.frames_out, info.frames if most is None or info.frames is None else min(most, info.frames))
 
     def _obey(self, windows: Sequence[WindowSink], source: Transformed, stop: Callable[[], None]) -> None:
         """Show what is new in the windows and carry out the keys pressed there."""

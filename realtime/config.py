@@ -142,7 +142,7 @@ OPTIONS: tuple[Option, ...] = (
            "one of main, all, largest, left, right, index:N (from the left, 1 is the first), reference:PHOTO", parse_faces),
     Option("map", "map", _SWAP, "SRC=REF,...", "for several people: which source goes on the face of which photo",
            "a list such as me.jpg=anna.jpg,you.jpg=ben.jpg", parse_map, shown_default="off"),
-    Option("similarity", "similarity", _SWAP, "N", "how alike two faces of one person must be, 0 to 1",
+    Option("similarity", "similarity", _SWAP, "N", "how alike two faces of one person must be, 0.05 to 0.99",
            "a number from 0.05 to 0.99", number_between(0.05, 0.99), shown_default="what suits the network"),
     Option("on-lost", "on_lost", _SWAP, "WHAT", "when the face is not found: hide it, freeze, or pass it unswapped",
            one_of(ON_LOST), choice_of(*ON_LOST), ON_LOST),

@@ -37,7 +37,7 @@ def fake_app(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     seen = SimpleNamespace(settings=None, ending=None)
 
     class FakeApp:
-        def __init__(self, settings: Settings, *, notify: object, progress: object, kernels: object) -> None:
+        def __init__(self, settings: Settings, *, notify: object, progress: object, kernels: object, count: object) -> None:
             seen.settings = settings
             self.report: dict[str, Any] | None = None
 
@@ -133,10 +133,12 @@ def test_a_run_that_broke_off_names_only_what_it_left(
     old.touch()
     os.utime(old, (1e9, 1e9))
     fake_app.report, fake_app.ending = of_a_file("file", {"swapped": 60}), SinkError("the disk is full")
-    outputs = [word for path in (missing, there, old) for word in ("--output", str(path))]
+    unsigned = tmp_path / "film.unsigned.mp4"
+    unsigned.touch()
+    outputs = [word for path in (missing, there, old, tmp_path / "film.mp4") for word in ("--output", str(path))]
     assert cli.main(["--source", __file__, *outputs]) == 1
     out, err = capsys.readouterr()
-    assert out == f"{there}, cut short: 60 frames in 2.0 s (30.0 fps), 0 without a face\n"
+    assert out == f"{there}, {unsigned}, cut short: 60 frames in 2.0 s (30.0 fps), 0 without a face\n"
     assert "the disk is full" in err
 
 

@@ -58,7 +58,9 @@ def verdict(findings: Sequence[Finding], can_run: bool) -> str:
     """The last line: what can be run now."""
     if not can_run:
         return "The swap cannot run yet: mend what is marked 'cure'."
-    lacking = {finding.check for finding in findings if finding.status == "note"} & {"camera", "virtual camera"}
-    if lacking:
+    noted = {finding.check for finding in findings if finding.status == "note"}
+    if "models" in noted:
+        return f"The swap can run once its models are here: {program()} demo fetches them, which needs the network, and shows it."
+    if lacking := noted & {"camera", "virtual camera"}:
         return f"The swap can run: try {program()} demo. From camera to virtual camera it still needs: {', '.join(sorted(lacking))}."
     return f"The swap can run, from camera to virtual camera: {program()} --source me.jpg"

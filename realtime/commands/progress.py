@@ -1,4 +1,4 @@
-"""Progress of a fetch: a bar on a terminal, a line for each new step elsewhere."""
+"""Progress of work that takes its time. Of a fetch: a bar on a terminal, a line for each new step elsewhere."""
 
 from __future__ import annotations
 
@@ -64,7 +64,10 @@ class FetchBar:
 
 
 class CountBar:
-    """A context manager to be called with how many steps of how many are done; shows nothing where there is no terminal."""
+    """A context manager to be called with how many steps of how many (None: unknown) are done.
+
+    Shows nothing until then, nor where there is no terminal.
+    """
 
     def __init__(self, text: str) -> None:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -73,12 +76,15 @@ class CountBar:
         columns = (TextColumn(text, markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         self._bar = Progress(*columns, console=out, disable=not out.is_terminal)
         self._task = self._bar.add_task("", total=None)
+        self._shown = False
 
-    def __call__(self, done: int, total: int) -> None:
+    def __call__(self, done: int, total: int | None) -> None:
+        if not self._shown:
+            self._bar.start()
+            self._shown = True
         self._bar.update(self._task, completed=done, total=total)
 
     def __enter__(self) -> Self:
-        self._bar.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

@@ -40,10 +40,10 @@ def main(argv: Sequence[str]) -> int:
     set_log_level(settings.log_level)
     from realtime import app
 
-    with prepare("mesh" if settings.swapper == "mesh" else "network") as kernels, FetchBar() as bar:
+    with prepare("mesh" if settings.swapper == "mesh" else "network") as kernels, FetchBar() as bar, CountBar("frames") as count:
         inform()
         judge_waiting(settings, notify)
-        this_run = app.App(settings, notify=notify, progress=bar, kernels=kernels)
+        this_run = app.App(settings, notify=notify, progress=bar, kernels=kernels, count=count)
         begun, whole = time.time(), False
         try:
             this_run.run()
@@ -135,9 +135,17 @@ def inform() -> None:
 
 
 def left_by(outputs: Sequence[str], begun: float) -> list[str]:
-    """Those outputs that are there after a run that broke off: no file, or a file written since `begun`, as `time.time` counts."""
-    files = {text: output_file(text) for text in outputs}
-    return [text for text, path in files.items() if path is None or (path.is_file() and path.stat().st_mtime >= begun - 2)]
+    """What there is of the outputs after a run that broke off: no file, or a file written since `begun`, as `time.time` counts, if
+    only the one that could not be signed."""
+    from realtime.sinks.files import unsigned  # here: help is to be instant
+
+    files, left = {text: output_file(text) for text in outputs}, []
+    for text, path in files.items():
+        if path is None:
+            left.append(text)
+        else:
+            left += [str(each) for each in (path, unsigned(path)) if each.is_file() and each.stat().st_mtime >= begun - 2][:1]
+    return left
 
 
 def summary(report: Any, outputs: Sequence[str], *, whole: bool = True) -> str:

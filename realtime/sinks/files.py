@@ -71,7 +71,7 @@ class Target:
             raise SinkError(f"{self.path} is not signed: {why}; the unsigned file is {kept}") from error
 
     def _unsigned(self) -> Path:
-        kept = self.path.with_name(f"{self.path.stem}.unsigned{self.path.suffix}")
+        kept = unsigned(self.path)
         if kept.exists():
             kept = self.path.with_name(f"{self.path.stem}.{uuid.uuid4().hex[:8]}.unsigned{self.path.suffix}")
         try:
@@ -82,6 +82,11 @@ class Target:
 
     def discard(self) -> None:
         self.part.unlink(missing_ok=True)
+
+
+def unsigned(path: Path) -> Path:
+    """The name of a file that should have been signed and could not be."""
+    return path.with_name(f"{path.stem}.unsigned{path.suffix}")
 
 
 def write_whole(path: Path, data: bytes, seal: Seal | None = None) -> None:

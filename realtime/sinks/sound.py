@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any, Self
 
 import av
@@ -17,6 +18,8 @@ _COPIED = {
     "webm": ("opus", "vorbis"),
 }
 """What each container takes as it is; anything else is encoded anew."""
+_UNTIMED = ("avi",)
+"""Containers that tell no times of sound: what is copied from there, MP4 refuses."""
 _ENCODED = {"webm": "libopus"}
 _BIT_RATE = 160_000
 
@@ -26,7 +29,7 @@ class Sound:
 
     def __init__(self, source: Any, track: Any, container: Any) -> None:
         self._source, self._container = source, container
-        copied = track.codec_context.name in _COPIED.get(container.format.name, ())
+        copied = track.codec.canonical_name in _COPIED.get(container.format.name, ()) and source.format.name not in _UNTIMED
         self._out = container.add_stream_from_template(track) if copied else _encoder(container, track)
         self._packets: Iterator[Any] = self._copies(track) if copied else self._encodes(track)
         self._start = 0.0
@@ -91,7 +94,8 @@ class Sound:
         for frame in self._source.decode(track):
             if frame.pts is None or frame.time < self._start:
                 continue
-            frame.pts -= round(self._start / frame.time_base)
+            # In samples: the encoder refuses times that AVI's whole packets round to one another.
+            frame.pts, frame.time_base = round((frame.time - self._start) * frame.sample_rate), Fraction(1, frame.sample_rate)
             for part in resampler.resample(frame):
                 yield from self._out.encode(part)
         for part in resampler.resample(None):

@@ -27,6 +27,8 @@ class SourceInfo:
     """What differs from the request, in a sentence; empty when nothing does. E.g. "the camera gives YUYV 640x480 at 10 fps, not ..."."""
     audio_from: str | None = None
     """Path of a file whose sound belongs to these frames; a file sink copies it."""
+    frames: int | None = None
+    """About how many there will be, where that is known: for a progress bar."""
 
 
 class Source(Protocol):

@@ -107,6 +107,11 @@ def nominal_fps(stream: VideoStream) -> float:
     return FALLBACK_FPS
 
 
+def _expected(stream: VideoStream, end: float | None, fps: float) -> int | None:
+    """How many frames the header promises, or lets expect by the time at which they `end`."""
+    return stream.frames or (None if end is None else round(end * fps)) or None
+
+
 def unplayable(container: InputContainer) -> str:
     """What keeps an opened container from being played, to follow its name; empty when nothing does."""
     if not container.streams.video:
@@ -196,7 +201,8 @@ class FileSource(Managed):
             width, height = round(self._first.width * self._aspect), self._first.height
             self._size = (height, width) if self._degrees in (90, 270) else (width, height)
             sound = str(self._path) if self._reel.container.streams.audio and not self._loop else None
-            return SourceInfo(self._path.name, *self._size, fps=self._fps, live=False, audio_from=sound)
+            count = None if self._loop else _expected(stream, self._reel.promised, self._fps)
+            return SourceInfo(self._path.name, *self._size, fps=self._fps, live=False, audio_from=sound, frames=count)
 
     def read(self, timeout: float) -> Frame | None:
         """Never None: a file does not stall. The time limit is not used."""

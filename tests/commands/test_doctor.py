@@ -150,9 +150,14 @@ def lacking() -> Iterator[Finding]:
     yield Finding("camera", "note", "none found: plug one in")
 
 
+def unfetched() -> Iterator[Finding]:
+    yield Finding("models", "note", "mesh is not here: the first run fetches it")
+
+
 @pytest.mark.parametrize(
     ("rows", "status", "said"),
     [
+        ({"fine": fine, "models": unfetched, "camera": lacking}, 0, "once its models are here:"),
         ({"fine": fine}, 0, "from camera to virtual camera:"),
         ({"fine": fine, "camera": lacking}, 0, "it still needs: camera."),
         ({"fine": fine, "odd": broken}, 1, "mend what is marked 'cure'"),

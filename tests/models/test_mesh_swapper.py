@@ -55,6 +55,18 @@ def _swapped(swapper: MeshSwapper, image: np.ndarray, points: np.ndarray) -> np.
     return out
 
 
+@pytest.mark.parametrize("brightness", [1.0, 0.3])
+def test_a_face_in_black_and_white_stays_so_and_one_in_colour_too(swapper: MeshSwapper, identity: MeshIdentity, brightness: float) -> None:
+    image, points = _picture("p006_studio")
+    image = cv2.convertScaleAbs(image, alpha=brightness)
+    grey = cv2.cvtColor(cv2.cvtColor(image, cv2.COLOR_BGR2GRAY), cv2.COLOR_GRAY2BGR)
+    swapper.use(identity)
+    out = _swapped(swapper, grey, points)
+    assert np.abs(out.astype(int) - grey).max() > 20 * brightness, "it was swapped"
+    assert np.ptp(out, axis=2).max() == 0
+    assert np.ptp(_swapped(swapper, image, points), axis=2).mean() > 0.8 * np.ptp(image, axis=2).mean()
+
+
 def test_the_face_changes_and_the_rest_does_not(swapper: MeshSwapper, identity: MeshIdentity) -> None:
     image, points = _picture("p006_studio")
     swapper.use(identity)

@@ -99,6 +99,9 @@ def test_the_file_is_tagged_as_bt601_limited(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("codec", "name", "suffix", "expected"), [
     ("aac", "in.mp4", ".mp4", "aac"),
     ("aac", "in.mp4", ".mkv", "aac"),
+    ("libmp3lame", "in.avi", ".mp4", "aac"),
+    ("libmp3lame", "in.avi", ".mkv", "aac"),
+    ("libmp3lame", "in.mp4", ".mp4", "mp3float"),
     ("pcm_s16le", "in.wav", ".mp4", "aac"),
     ("pcm_s16le", "in.wav", ".webm", "opus"),
     ("pcm_s16le", "in.wav", ".mov", "pcm_s16le"),

@@ -44,6 +44,15 @@ def test_every_frame_in_order(tmp_path: Path) -> None:
         assert abs(float(frame.image.mean()) - 10 * k) < 4
 
 
+@pytest.mark.parametrize("name", ["v.mp4", "v.mkv", "v.avi"])
+def test_how_many_frames_there_will_be_is_told_for_a_progress_bar(tmp_path: Path, name: str) -> None:
+    path = write_video(tmp_path / name, [plain(9 * k, SIZE) for k in range(25)], codec="mpeg4" if name == "v.avi" else "libx264")
+    with FileSource(path) as source:
+        assert source.open().frames == pytest.approx(25, abs=1)
+    with FileSource(path, loop=True) as source:
+        assert source.open().frames is None
+
+
 def test_each_frame_has_a_writable_buffer_of_its_own(tmp_path: Path) -> None:
     path = write_video(tmp_path / "v.mp4", [plain(100, SIZE)] * 3)
     with FileSource(path) as source:

@@ -17,6 +17,7 @@ from realtime.vision.blend import paste
 from realtime.vision.mesh import indices
 from realtime.vision.mesh.atlas import Atlas, blank_atlas, build_atlas
 from realtime.vision.mesh.grain import match_grain
+from realtime.vision.mesh.grey import drain, is_grey
 from realtime.vision.mesh.holes import cut_hole
 from realtime.vision.mesh.maths import kernel
 from realtime.vision.mesh.paint import paint
@@ -67,6 +68,7 @@ class MeshSwapper:
         self._history = new_history(count)
         self._seen, self._shaded = new_seen(count), new_shaded(count)
         self._grain = np.full(2, -1, np.float32)
+        self._grey = False
         self._attributes = np.zeros((count, CHANNELS), np.float32)
         self._attributes[:, :2] = self._topology.uv
         self._grid = new_grid(1, 1)
@@ -120,6 +122,7 @@ class MeshSwapper:
         for outline, along, across in HOLES:
             cut_hole(patch.alpha, points, outline, area.x, area.y, along, across, max(1, longer // 90))
         self._match_grain(image, points, patch)
+        self._match_grey(image, points, patch)
         return patch
 
     def warm_up(self) -> None:
@@ -142,6 +145,13 @@ class MeshSwapper:
             self._grain.fill(-1)
         measure, skin = age % BLUR_EVERY == 1, self._topology.skin
         match_grain(image, points, skin, patch.x, patch.y, patch.colour, patch.alpha, measure, self._grain)
+
+    def _match_grey(self, image: Image, points: Array, patch: Patch) -> None:
+        """The face in a black-and-white picture is black and white; looked at as seldom as the blur."""
+        if int(self._history.age[0]) % BLUR_EVERY == 1:
+            self._grey = is_grey(image, points)
+        if self._grey:
+            drain(patch.colour)
 
     def _fitting_grid(self, area: Rectangle, step: int) -> Grid:
         """The grid's arrays cut to size from buffers that only ever grow."""
