@@ -9,7 +9,6 @@ import pytest
 
 from realtime.trust.stopping import StoppableFile, never, on_signal
 
-
 NOTED = """
 import signal
 from realtime.trust.stopping import on_signal
