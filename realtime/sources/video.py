@@ -45,6 +45,8 @@ _SHORT_BY, _SHORT_BY_SHARE = 0.5, 0.1
 _LIMITED = (ColorRange.UNSPECIFIED, ColorRange.MPEG)
 _MATRICES = {1: BT709, 2: BT601, 5: BT601, 6: BT601}
 """By FFmpeg's number of a colour space (AVColorSpace): BT.709, unspecified, BT.470 BG, SMPTE 170M."""
+_HDR = (16, 18)
+"""By FFmpeg's number of a transfer characteristic (AVColorTransferCharacteristic): SMPTE ST 2084 (PQ), ARIB STD-B67 (HLG)."""
 
 
 class Painter:
@@ -105,6 +107,13 @@ def nominal_fps(stream: VideoStream) -> float:
         if rate is not None and 0.5 <= float(rate) <= 480:
             return float(rate)
     return FALLBACK_FPS
+
+
+def _hdr(name: str, stream: VideoStream) -> str:
+    """What to say of a video whose levels are not those of a usual screen; empty for others."""
+    if getattr(stream.codec_context, "color_trc", None) not in _HDR:
+        return ""
+    return f"{name} is HDR video, which is taken as usual video: if its colours look pale, convert it to SDR first"
 
 
 def _expected(stream: VideoStream, end: float | None, fps: float) -> int | None:
@@ -202,7 +211,8 @@ class FileSource(Managed):
             self._size = (height, width) if self._degrees in (90, 270) else (width, height)
             sound = str(self._path) if self._reel.container.streams.audio and not self._loop else None
             count = None if self._loop else _expected(stream, self._reel.promised, self._fps)
-            return SourceInfo(self._path.name, *self._size, fps=self._fps, live=False, audio_from=sound, frames=count)
+            note = _hdr(self._path.name, stream)
+            return SourceInfo(self._path.name, *self._size, fps=self._fps, live=False, note=note, audio_from=sound, frames=count)
 
     def read(self, timeout: float) -> Frame | None:
         """Never None: a file does not stall. The time limit is not used."""

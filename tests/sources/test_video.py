@@ -53,6 +53,19 @@ def test_how_many_frames_there_will_be_is_told_for_a_progress_bar(tmp_path: Path
         assert source.open().frames is None
 
 
+@pytest.mark.parametrize(("transfer", "told"), [(1, False), (16, True), (18, True)])
+def test_hdr_video_is_told(tmp_path: Path, transfer: int, told: bool) -> None:
+    path = tmp_path / "v.mp4"
+    with av.open(str(path), "w") as out:
+        stream = out.add_stream("libx264", rate=25)
+        stream.width, stream.height = SIZE
+        stream.codec_context.color_trc = transfer
+        out.mux(stream.encode(av.VideoFrame.from_ndarray(plain(90, SIZE), format="bgr24")))
+        out.mux(stream.encode(None))
+    with FileSource(path) as source:
+        assert ("is HDR video" in source.open().note) is told
+
+
 def test_each_frame_has_a_writable_buffer_of_its_own(tmp_path: Path) -> None:
     path = write_video(tmp_path / "v.mp4", [plain(100, SIZE)] * 3)
     with FileSource(path) as source:
