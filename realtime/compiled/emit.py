@@ -105,6 +105,16 @@ def wholes(values: Sequence[int]) -> Value:
     return ir.Constant(ir.VectorType(_SHORT, len(values)), list(values))
 
 
+def filled(value: int, lanes: int, bits: int = 32) -> Value:
+    """A constant with one whole number in every lane."""
+    return ir.Constant(ir.VectorType(ir.IntType(bits), lanes), [value] * lanes)
+
+
+def positions(b: Any, start: Value, step: Value, lanes: int) -> Value:
+    """start, start + step, ... in 32 bits."""
+    return b.add(splat(b, short(b, start), lanes), b.mul(splat(b, short(b, step), lanes), wholes(range(lanes))))
+
+
 def short(b: Any, value: Value) -> Value:
     """The low 32 bits of a whole number."""
     return b.trunc(value, _SHORT)

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from llvmlite import ir
 
-from realtime.compiled.emit import Value, at, shuffled, with_lane
+from realtime.compiled.emit import Value, at, filled, positions, short, shuffled, splat, with_lane
 
 FOUR: Final = 4
 BITS: Final = 16
@@ -26,9 +26,9 @@ def blended(b: Any, pixels: Value, stride: Value, start: tuple[Value, Value], st
     `start`: column and row of the first, `step`: from each to the next, in 65536ths of a pixel, which must fit in 31 bits. `stride`: bytes
     of a row. Reads eight bytes from the pixel at or before each position on, in its row and in the next.
     """
-    x, y = (_positions(b, *line) for line in zip(start, step, strict=True))
-    row = b.mul(b.ashr(y, _all(_INT, BITS, FOUR)), _splat(b, b.trunc(stride, _INT)))
-    offsets = b.add(row, b.mul(b.ashr(x, _all(_INT, BITS, FOUR)), _all(_INT, channels, FOUR)))
+    x, y = (positions(b, *line, FOUR) for line in zip(start, step, strict=True))
+    row = b.mul(b.ashr(y, filled(BITS, FOUR)), splat(b, short(b, stride), FOUR))
+    offsets = b.add(row, b.mul(b.ashr(x, filled(BITS, FOUR)), filled(channels, FOUR)))
     upper = lower = ir.Constant(ir.VectorType(_LONG, FOUR), ir.Undefined)
     for n in range(FOUR):
         place = at(b, pixels, b.sext(b.extract_element(offsets, ir.Constant(_INT, n)), _LONG))
@@ -46,23 +46,18 @@ def put(b: Any, values: Value, order: Sequence[int], address: Value) -> None:
     b.store(taken, b.bitcast(address, taken.type.as_pointer()), align=1)
 
 
-def _positions(b: Any, start: Value, step: Value) -> Value:
-    ramp = ir.Constant(ir.VectorType(_INT, FOUR), list(range(FOUR)))
-    return b.add(_splat(b, b.trunc(start, _INT)), b.mul(_splat(b, b.trunc(step, _INT)), ramp))
-
-
-def _share(b: Any, positions: Value, bits: int, lanes: int) -> Value:
+def _share(b: Any, places: Value, bits: int, lanes: int) -> Value:
     """The upper `bits` of what is after the point, each for so many lanes."""
-    shifted = b.lshr(positions, _all(_INT, BITS - bits, FOUR))
-    share = b.trunc(b.and_(shifted, _all(_INT, (1 << bits) - 1, FOUR)), ir.VectorType(_SHORT, FOUR))
+    shifted = b.lshr(places, filled(BITS - bits, FOUR))
+    share = b.trunc(b.and_(shifted, filled((1 << bits) - 1, FOUR)), ir.VectorType(_SHORT, FOUR))
     return shuffled(b, share, [n // lanes for n in range(FOUR * lanes)])
 
 
 def _between(b: Any, near: Value, far: Value, share: Value, bits: int, drop: int) -> Value:
     """near + (far - near) * share, `share` in parts of 2 to the `bits`, the lowest `drop` bits of the product rounded away."""
     count = near.type.count
-    exact = b.add(b.shl(near, _all(_SHORT, bits, count)), b.mul(b.sub(far, near), share))
-    return b.lshr(b.add(exact, _all(_SHORT, 1 << (drop - 1), count)), _all(_SHORT, drop, count))
+    exact = b.add(b.shl(near, filled(bits, count, 16)), b.mul(b.sub(far, near), share))
+    return b.lshr(b.add(exact, filled(1 << (drop - 1), count, 16)), filled(drop, count, 16))
 
 
 def _eight(b: Any, address: Value) -> Value:
@@ -74,10 +69,3 @@ def _wide(b: Any, values: Value) -> Value:
     count = 8 * values.type.count
     return b.zext(b.bitcast(values, ir.VectorType(_BYTE, count)), ir.VectorType(_SHORT, count))
 
-
-def _splat(b: Any, scalar: Value) -> Value:
-    return shuffled(b, with_lane(b, ir.Constant(ir.VectorType(scalar.type, FOUR), ir.Undefined), scalar, 0), (0,) * FOUR)
-
-
-def _all(kind: Any, value: int, lanes: int) -> Value:
-    return ir.Constant(ir.VectorType(kind, lanes), [value] * lanes)

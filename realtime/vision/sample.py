@@ -11,6 +11,7 @@ from numba import types
 from realtime.compiled import compiled, emit, inner
 from realtime.compiled.emit import LANES
 from realtime.types import Array, Floats, Image
+from realtime.vision.lines import begins, within
 
 _BITS: Final = 16
 _ONE: Final = 1 << _BITS
@@ -72,25 +73,20 @@ def _blend_eight(typing: Any, image: Any, stride: Any, sx: Any, sy: Any, ax: Any
 
 def _split(b: Any, start: Any, step: Any) -> tuple[Any, Any]:
     """Eight positions `step` apart: the whole pixels, and the share of the next one."""
-    first, apart = (emit.splat(b, emit.short(b, value)) for value in (start, step))
-    positions = b.add(first, b.mul(apart, emit.wholes(range(LANES))))
-    rest = emit.floats(b, b.and_(positions, _all(_ONE - 1)))
-    return b.ashr(positions, _all(_BITS)), b.fmul(rest, emit.constant((1 / _ONE,) * LANES))
-
-
-def _all(number: int) -> Any:
-    return emit.wholes((number,) * LANES)
+    positions = emit.positions(b, start, step, LANES)
+    rest = emit.floats(b, b.and_(positions, emit.filled(_ONE - 1, LANES)))
+    return b.ashr(positions, emit.filled(_BITS, LANES)), b.fmul(rest, emit.constant((1 / _ONE,) * LANES))
 
 
 def _offsets(b: Any, left: Any, top: Any, stride: Any) -> list[Any]:
     """Of each pixel's first byte."""
-    offsets = b.add(b.mul(top, emit.splat(b, emit.short(b, stride))), b.mul(left, _all(3)))
+    offsets = b.add(b.mul(top, emit.splat(b, emit.short(b, stride))), b.mul(left, emit.filled(3, LANES)))
     return [emit.index(b, emit.lane(b, offsets, n)) for n in range(LANES)]
 
 
 def _gather(b: Any, addresses: Sequence[Any], offset: int) -> Any:
     """Four bytes from each of eight addresses."""
-    values = _all(0)
+    values = emit.filled(0, LANES)
     for n, address in enumerate(addresses):
         values = emit.with_lane(b, values, emit.load_word(b, emit.at(b, address, offset)), n)
     return values
@@ -98,17 +94,7 @@ def _gather(b: Any, addresses: Sequence[Any], offset: int) -> Any:
 
 def _channel(b: Any, pixels: Any, channel: int) -> Any:
     """The level of one channel, of pixels of four bytes."""
-    return emit.floats(b, b.and_(b.lshr(pixels, _all(8 * channel)), _all(255)))
-
-
-@inner(error_model="numpy")
-def _within(start, step, limit, begin, end):  # type: ignore[no-untyped-def]
-    """The part of begin <= n < end for which 0 <= start + n * step < limit."""
-    if step == 0:
-        return (begin, end) if 0 <= start < limit else (end, end)
-    if step < 0:  # mirrored, so that the position grows
-        start, step = limit - 1 - start, -step
-    return max(begin, -(start // step)), min(end, (limit - 1 - start) // step + 1)
+    return emit.floats(b, b.and_(b.lshr(pixels, emit.filled(8 * channel, LANES)), emit.filled(255, LANES)))
 
 
 @inner(error_model="numpy")
@@ -144,11 +130,11 @@ def sample_planes(image: Image, back: Array, planes: Floats, scale: Floats, shif
     unit = np.float32(1 / _ONE)
     short = max(height, width) < _FAR and height * width * 3 < _MANY
     for y in range(planes.shape[1]):
-        px, py = int(np.rint((back[0, 1] * y + back[0, 2]) * _ONE)), int(np.rint((back[1, 1] * y + back[1, 2]) * _ONE))
+        px, py = begins(back, y, _ONE)
         # Eight bytes are read: two pixels and two thirds of a third, which the last row of the image may not have.
-        begin, end = _within(px, ax, (width - 3) * _ONE, 0, planes.shape[2])
-        begin, end = _within(py, ay, (height - 1) * _ONE, begin, end)
-        eights = max(end - begin, 0) // LANES if short else 0
+        begin, end = within(px, ax, (width - 3) * _ONE, 0, planes.shape[2])
+        begin, end = within(py, ay, (height - 1) * _ONE, begin, end)
+        eights = (end - begin) // LANES if short else 0
         for n in range(eights):
             x = begin + n * LANES
             to = y * row + x

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from realtime.compiled import compiled, emit, inner, levels
 from realtime.types import Array, Image
+from realtime.vision.lines import begins, within
 
 _ONE: Final = 1 << levels.BITS
 _FOUR: Final = levels.FOUR
@@ -50,17 +51,6 @@ def _four_to_crop(typing: Any, picture: Any, stride: Any, x: Any, y: Any, right:
 
 
 @inner(error_model="numpy")
-def _within(start, step, limit, begin, end):  # type: ignore[no-untyped-def]
-    """The part of begin <= n < end for which 0 <= start + n * step < limit; its end is not before its beginning."""
-    if step == 0:
-        return (begin, end) if 0 <= start < limit else (end, end)
-    if step < 0:  # mirrored, so that the position grows
-        start, step = limit - 1 - start, -step
-    begin = max(begin, -(start // step))
-    return begin, max(begin, min(end, (limit - 1 - start) // step + 1))
-
-
-@inner(error_model="numpy")
 def _level(picture, x, y, channel):  # type: ignore[no-untyped-def]
     """One level, where some of the four pixels may lie outside the picture: those are black."""
     height, width, _ = picture.shape
@@ -74,12 +64,6 @@ def _level(picture, x, y, channel):  # type: ignore[no-untyped-def]
     return np.uint8((total + (1 << (2 * levels.BITS - 1))) >> (2 * levels.BITS))
 
 
-@inner(error_model="numpy")
-def _line(back, y):  # type: ignore[no-untyped-def]
-    """Where a line of the result begins in the picture."""
-    return int(np.rint((back[0, 1] * y + back[0, 2]) * _ONE)), int(np.rint((back[1, 1] * y + back[1, 2]) * _ONE))
-
-
 @compiled("void(u1[:,:,::1], f8[:,::1], u1[:,:,::1], u1[:,::1])", error_model="numpy")
 def draw_patch(picture: NDArray[np.uint8], back: Array, colour: Image, alpha: NDArray[np.uint8]) -> None:
     """Fill `colour` (h, w, 3) and `alpha` (h, w) with the picture (r, c, 4) of colour and opacity seen through `back`, bilinearly.
@@ -91,9 +75,9 @@ def draw_patch(picture: NDArray[np.uint8], back: Array, colour: Image, alpha: ND
     rows, columns = alpha.shape
     right, down = int(np.rint(back[0, 0] * _ONE)), int(np.rint(back[1, 0] * _ONE))
     for row in range(rows):
-        x, y = _line(back, row)
-        begin, end = _within(x, right, (width - 1) * _ONE, 0, columns)
-        begin, end = _within(y, down, (height - 1) * _ONE, begin, end)
+        x, y = begins(back, row, _ONE)
+        begin, end = within(x, right, (width - 1) * _ONE, 0, columns)
+        begin, end = within(y, down, (height - 1) * _ONE, begin, end)
         colour[row, :begin], colour[row, end:] = 0, 0
         alpha[row, :begin], alpha[row, end:] = 0, 0
         if end - begin < _FOUR:
@@ -114,10 +98,10 @@ def cut_out(picture: Image, back: Array, out: Image) -> None:
     rows, columns, _ = out.shape
     right, down = int(np.rint(back[0, 0] * _ONE)), int(np.rint(back[1, 0] * _ONE))
     for row in range(rows):
-        x, y = _line(back, row)
+        x, y = begins(back, row, _ONE)
         # Eight bytes are read: two pixels and two thirds of a third, which the last row of the picture may not have.
-        begin, end = _within(x, right, (width - 3) * _ONE, 0, columns)
-        begin, end = _within(y, down, (height - 1) * _ONE, begin, end)
+        begin, end = within(x, right, (width - 3) * _ONE, 0, columns)
+        begin, end = within(y, down, (height - 1) * _ONE, begin, end)
         if end - begin < _FOUR:
             begin, end = columns, columns
         for four in range(begin, end, _FOUR):

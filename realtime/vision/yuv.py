@@ -131,7 +131,7 @@ def _unpack(
         _, at, stride, _, _, sample, _, _, pixel, pixel_stride = args
         light, *chroma, weights, out = (emit.data(context, b, signature.args[n], args[n]) for n in (0, 3, 4, 6, 7))
         u, v = (_doubled(b, _signed(b, emit.at(b, plane, sample))) for plane in chroma)
-        to_blue, blue_to_green, red_to_green, to_red = (_spread(b, b.load(emit.at(b, weights, n))) for n in range(4))
+        to_blue, blue_to_green, red_to_green, to_red = (emit.splat(b, b.load(emit.at(b, weights, n)), _BLOCK) for n in range(4))
         green = b.add(b.mul(u, blue_to_green), b.mul(v, red_to_green))
         shares = (b.mul(u, to_blue), b.neg(green), b.mul(v, to_red))
         for row in range(2):
@@ -188,11 +188,6 @@ def _signed(b: Any, address: Value) -> Value:
 def _doubled(b: Any, values: Value) -> Value:
     """Each number twice, for two pixels."""
     return emit.shuffled(b, values, [n // 2 for n in range(2 * values.type.count)])
-
-
-def _spread(b: Any, number: Value) -> Value:
-    kind = ir.VectorType(ir.IntType(16), _BLOCK)
-    return emit.shuffled(b, emit.with_lane(b, ir.Constant(kind, ir.Undefined), number, 0), (0,) * _BLOCK)
 
 
 def _grey(b: Any, address: Value) -> Value:
