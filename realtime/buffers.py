@@ -19,6 +19,10 @@ _IDLE = _references([np.empty((1, 1, 3), np.uint8)], 0)
 """The count of a buffer that only its list knows; measured, because it depends on the Python version."""
 
 
+KEPT = 3
+"""Idle buffers that are kept: more are needed only when something was held up."""
+
+
 class Pool:
     """Hands out arrays of one shape that nobody else refers to any more. Not thread-safe: one owner, one pool.
 
@@ -30,11 +34,16 @@ class Pool:
         self._buffers: list[NDArray[np.uint8]] = []
 
     def array(self, shape: tuple[int, ...]) -> NDArray[np.uint8]:
-        """A uint8 array with unspecified content; it is the caller's until its last reference goes. Another shape drops the old ones."""
+        """A uint8 array with unspecified content; it is the caller's until its last reference goes. Another shape drops the old ones.
+
+        So does a crowd: what was held while a sink hung is not kept for the rest of the run.
+        """
         self._buffers = [b for b in self._buffers if b.shape == shape]
-        for index in range(len(self._buffers)):
-            if _references(self._buffers, index) <= _IDLE:
-                return self._buffers[index]
+        idle = [index for index in range(len(self._buffers)) if _references(self._buffers, index) <= _IDLE]
+        for index in reversed(idle[KEPT:]):
+            del self._buffers[index]
+        if idle:
+            return self._buffers[idle[0]]
         buffer = np.empty(shape, np.uint8)
         self._buffers.append(buffer)
         return buffer

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from realtime.buffers import ImagePool
+from realtime.buffers import KEPT, ImagePool
 
 
 def test_a_buffer_in_use_is_never_handed_out_again():
@@ -30,3 +30,14 @@ def test_a_new_size_drops_the_old_buffers():
     pool.take(4, 6)
     assert pool.take(8, 6).shape == (8, 6, 3)
     assert len(pool) == 1
+
+
+def test_a_crowd_of_buffers_is_given_back_and_what_is_held_stays():
+    pool = ImagePool()
+    held = [pool.take(4, 6) for _ in range(20)]
+    kept = held[11]
+    kept[:] = 7
+    del held
+    taken = pool.take(4, 6)
+    assert taken is not kept and (kept == 7).all()
+    assert len(pool) == KEPT + 1
