@@ -70,22 +70,27 @@ class CountBar:
     """
 
     def __init__(self, text: str) -> None:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-        out = console(stderr=True)
-        columns = (TextColumn(text, markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        self._bar = Progress(*columns, console=out, disable=not out.is_terminal)
-        self._task = self._bar.add_task("", total=None)
-        self._shown = False
+        self._text = text
+        self._bar: Progress | None = None
+        self._task: Any = None
 
     def __call__(self, done: int, total: int | None) -> None:
-        if not self._shown:
-            self._bar.start()
-            self._shown = True
-        self._bar.update(self._task, completed=done, total=total)
+        shown = self._bar or self._open()
+        shown.update(self._task, completed=done, total=total)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._bar.stop()
+        if self._bar is not None:
+            self._bar.stop()
+
+    def _open(self) -> Progress:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # here: most runs count nothing
+
+        out = console(stderr=True)
+        columns = (TextColumn(self._text, markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        self._bar = Progress(*columns, console=out, disable=not out.is_terminal)
+        self._task = self._bar.add_task("", total=None)
+        self._bar.start()
+        return self._bar

@@ -12,20 +12,12 @@ from realtime.errors import UsageError
 from realtime.models.swappers.fake import FakeSwapper
 from realtime.models.swappers.mesh import MeshIdentity, MeshSwapper
 from realtime.models.swappers.ring import PATCHES
-from realtime.types import Box, Detection, Face, Landmarks, SourcePhoto
+from realtime.types import Detection, SourcePhoto
 from realtime.vision.blend import paste
+from tests.models.stored import face as _face
+from tests.models.stored import picture as _picture
 
 DATA = Path(__file__).parent.parent / "data"
-
-
-def _picture(name: str) -> tuple[np.ndarray, np.ndarray]:
-    with np.load(DATA / "landmarks.npz") as stored:
-        return cv2.imread(str(DATA / f"{name}.jpg")), stored[name]
-
-
-def _face(points: np.ndarray) -> Face:
-    low, high = points[:, :2].min(0), points[:, :2].max(0)
-    return Face(Landmarks(points, 1.0), Box(*map(float, low), *map(float, high)), 1)
 
 
 def _photo(name: str) -> SourcePhoto:

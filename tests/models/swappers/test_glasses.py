@@ -4,31 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import cv2
 import numpy as np
 import pytest
 
 from realtime.models.swappers.glasses import EVERY, WORN
 from realtime.models.swappers.mesh import MeshIdentity, MeshSwapper
-from realtime.types import Box, Detection, Face, Landmarks, SourcePhoto
+from realtime.types import Detection, SourcePhoto
 from realtime.vision.blend import paste
 from realtime.vision.mesh.rims import BRIDGE_SHARE, bridge, rim, trace
 from realtime.vision.mesh.topology import load_topology
 from realtime.vision.mesh.window import ANGLES, HEIGHT, WIDTH, new_window, unfold
+from tests.models.stored import face as _face
+from tests.models.stored import picture as _picture
 from tests.vision.spectacles import BLACK, DARK, METAL, Style, put_on
 
 DATA = Path(__file__).parents[2] / "data"
 NAMES = ("p001_studio", "p006_studio", "p009_selfie", "p010_studio")
-
-
-def _picture(name: str) -> tuple[np.ndarray, np.ndarray]:
-    with np.load(DATA / "landmarks.npz") as stored:
-        return cv2.imread(str(DATA / f"{name}.jpg")), stored[name]
-
-
-def _face(points: np.ndarray) -> Face:
-    low, high = points[:, :2].min(0), points[:, :2].max(0)
-    return Face(Landmarks(points, 1.0), Box(*map(float, low), *map(float, high)), 1)
 
 
 @pytest.fixture(scope="module")
