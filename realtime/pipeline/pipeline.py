@@ -31,6 +31,8 @@ READ_SECONDS = 0.25
 HUNG_SECONDS = 120.0
 """The run ends when the networks are at one frame for this long: what is stuck in a driver comes back in seconds or not at all, and what
 has to be compiled first, on a slow machine that does much else, in a minute or so."""
+PATIENCE = 0.2
+"""How long a stage may wait for a newer frame than the one at hand, as a share of the time that it takes for one."""
 TICK_SECONDS = 0.015
 """How often the main thread looks after windows, time limits and signals."""
 
@@ -184,15 +186,17 @@ class Pipeline:
 
     def _working(self, name: str, source: Slot[Any], work_on: Callable[[Any], Any], target: Slot[Any], work: Work) -> Stage:
         """A stage that takes one item after the other from one slot, and hands on what becomes of it."""
+        taken = 0.0
 
         def step() -> bool:
+            nonlocal taken
             try:
-                item = source.get()
+                item = source.get(patience=PATIENCE * taken)
             except SlotClosed:
                 return False
             work.begin()
             done = work_on(item)
-            work.end()
+            taken = work.end()
             return target.put(done)
 
         return Stage(name, step, target.close)

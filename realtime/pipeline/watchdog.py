@@ -17,8 +17,11 @@ class Work:
     def begin(self) -> None:
         self._since = monotonic()
 
-    def end(self) -> None:
+    def end(self) -> float:
+        """Seconds that the piece took."""
+        seconds = self.lasting(monotonic())
         self._since = None
+        return seconds
 
     @property
     def since(self) -> float | None:

@@ -47,3 +47,12 @@ def test_how_long_the_present_piece_lasts():
     assert work.lasting(work.since + 2.5) == 2.5
     work.end()
     assert work.lasting(monotonic()) == 0.0
+
+
+def test_tells_how_long_a_piece_took():
+    work = Work()
+    work.begin()
+    begun = work.since
+    assert begun is not None
+    assert 0.0 <= work.end() <= monotonic() - begun
+    assert work.end() == 0.0
