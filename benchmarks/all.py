@@ -25,7 +25,7 @@ QUICK = MappingProxyType(
         "marking": ("--frames", "60", "--film", "16"),
         "models": ("--frames", "40", "--runs", "0"),
         "peers": ("--rounds", "4"),
-        "scaling": ("--minutes", "0.05"),
+        "scaling": ("--minutes", "0.05", "--long", "0.1"),
         "simulated": ("--seconds", "6"),
         "soak": ("--minutes", "1", "--signals", "1"),
         "stages": ("--frames", "60"),

@@ -106,6 +106,12 @@ class Outcome:
         return slope, float(np.sqrt(rest @ rest / (len(x) - 2) / (x @ x)))
 
 
+    def growth(self) -> float:
+        """MB from the second to the last quarter of the run, by their medians: in the first one libraries still allocate."""
+        quarters = [span for span in np.array_split(np.array([size for _, size in self.memory]), 4) if len(span)]
+        return float(np.median(quarters[3]) - np.median(quarters[1])) if len(quarters) == 4 else float("nan")
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
     """A frame as it came to the viewer."""

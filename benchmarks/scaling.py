@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,12 +12,13 @@ from benchmarks import harness
 from benchmarks.harness import Chart, Limit, Row
 from benchmarks.live import Case, Outcome, in_own_process
 
-SUMMARY = "age and cost of frames by resolution, number of faces, cores and camera rate; whether the age grows over time"
+SUMMARY = "age and cost of frames by resolution, number of faces, cores and camera rate; whether age and memory grow over ten minutes"
 SIZES = {"480p": (854, 480), "720p": (1280, 720), "1080p": (1920, 1080), "1440p": (2560, 1440), "2160p": (3840, 2160)}
 FACES = (1, 2, 4, 8)
 CORES = (1, 2)
 RATES = (15, 30, 60, 120)
-AXES = ("resolution", "faces", "cores", "rate")
+TIME = "time"
+AXES = ("resolution", "faces", "cores", "rate", TIME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,25 +30,28 @@ class Point:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--minutes", type=float, default=0.15, metavar="N", help="length of each run; 10 for a slope worth its name [0.15]")
+    parser.add_argument("--minutes", type=float, default=0.15, metavar="N", help="length of each run but that of time [0.15]")
+    parser.add_argument("--long", type=float, default=10.0, metavar="N", help="minutes of the run that tells what grows over time [10]")
     parser.add_argument("--axes", nargs="+", choices=AXES, default=AXES, help="what is varied [all]")
 
 
 def run(options: argparse.Namespace) -> int:
     limits, base = harness.budgets("scaling"), Case(seconds=60 * options.minutes)
-    points = [Point(axis, word, case, in_own_process(case)) for axis in options.axes for word, case in cases(axis, base).items()]
+    varied = {axis: cases(axis, base, 60 * options.long) for axis in options.axes}
+    points = [Point(axis, word, case, in_own_process(case)) for axis, along in varied.items() for word, case in along.items()]
     rows = [row for point in points for row in rows_of(point, limits)]
-    settings = {"minutes": options.minutes, "axes": options.axes, "base": "1280x720, 30 fps, one face, all cores"}
+    settings = {"minutes": options.minutes, "long": options.long, "axes": options.axes, "base": "1280x720, 30 fps, one face, all cores"}
     return harness.finish("scaling", rows, settings, options.json, charts(points))
 
 
-def cases(axis: str, base: Case) -> dict[str, Case]:
-    """What is measured along an axis, by what varies."""
+def cases(axis: str, base: Case, long: float) -> dict[str, Case]:
+    """What is measured along an axis, by what varies. `long`: seconds of the run that tells what grows over time."""
     varied = {
         "resolution": {name: replace(base, width=width, height=height) for name, (width, height) in SIZES.items()},
         "faces": {f"{faces} faces": replace(base, faces=faces) for faces in FACES},
         "cores": {f"{cores} cores": replace(base, cores=cores) for cores in CORES},
         "rate": {f"{fps} fps": replace(base, fps=float(fps)) for fps in RATES},
+        TIME: {f"{long / 60:g} minutes": replace(base, seconds=long)},
     }
     return varied[axis]
 
@@ -57,6 +61,7 @@ def rows_of(point: Point, limits: Mapping[str, Limit]) -> list[Row]:
     slope, error = outcome.slope()
     replaced = f"{outcome.dropped} of {outcome.frames_in} frames replaced"
     faces = 100 * outcome.faces / point.case.faces
+    memory = Row(name, "growth of memory", outcome.growth(), "MB", limits.get("memory"), "second to last quarter")
     return [
         *harness.spread(name, "age when seen", outcome.ages, "ms", {}, "age")[:2],
         Row(name, "frames out", outcome.fps, "fps", None, replaced),
@@ -72,6 +77,7 @@ def rows_of(point: Point, limits: Mapping[str, Limit]) -> list[Row]:
             limits.get("growth"),
             f"slope {slope:.2f}, its error {error:.2f}, times three off",
         ),
+        *([memory] if point.axis == TIME else []),
     ]
 
 
@@ -86,9 +92,16 @@ def charts(points: list[Point]) -> list[Chart]:
         spread = {f"p{q}": (words, [float(np.percentile(point.outcome.ages, q)) for point in along]) for q in (50, 95)}
         costs = {stage: (words, [point.outcome.stages[stage] for point in along]) for stage in ("infer", "blend")}
         times = {point.word: (point.outcome.times, point.outcome.ages) for point in along}
+        memory = {point.word: _columns(point.outcome.memory) for point in along if point.outcome.memory}
         drawn += [
             Chart(f"{axis}-age", "lines", f"Age of frames when seen, by {axis}", axis, "ms", spread),
             Chart(f"{axis}-cost", "bars", f"Median time of the stages, by {axis}", "", "ms", costs),
             Chart(f"{axis}-timeline", "points", f"Age of frames over time, by {axis}", "seconds", "ms", times),
         ]
+        if memory:
+            drawn.append(Chart(f"{axis}-memory", "lines", f"Memory of the whole program, by {axis}", "seconds", "MB", memory))
     return drawn
+
+
+def _columns(pairs: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
+    return [first for first, _ in pairs], [second for _, second in pairs]

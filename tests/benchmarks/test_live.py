@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -46,10 +47,19 @@ def test_an_age_that_grows_misses_the_limit(grows_by, kept):
 
 def test_every_axis_varies_one_thing_and_is_drawn():
     for axis in scaling.AXES:
-        varied = scaling.cases(axis, Case())
-        assert len(set(varied.values())) == len(varied) >= 2
-    names = [chart.name for chart in scaling.charts([scaling.Point("faces", "2 faces", Case(faces=2), aged())])]
-    assert names == ["faces-age", "faces-cost", "faces-timeline"]
+        varied = scaling.cases(axis, Case(), 600.0)
+        assert len(set(varied.values())) == len(varied) >= (1 if axis == scaling.TIME else 2)
+    watched = replace(aged(), memory=[(0.0, 300.0), (1.0, 310.0)])
+    names = [chart.name for chart in scaling.charts([scaling.Point("faces", "2 faces", Case(faces=2), watched)])]
+    assert names == ["faces-age", "faces-cost", "faces-timeline", "faces-memory"]
+
+
+@pytest.mark.parametrize(("grows_by", "kept"), [(0.0, True), (5.0, False)])
+def test_memory_that_grows_over_time_misses_the_limit(grows_by, kept):
+    outcome = replace(aged(), memory=[(float(n), 300.0 + 100.0 * (n < 10) + grows_by * (n > 70)) for n in range(100)])
+    point = scaling.Point(scaling.TIME, "10 minutes", Case(), outcome)
+    (row,) = (row for row in scaling.rows_of(point, {"memory": Limit(most=2.0)}) if row.metric == "growth of memory")
+    assert row.ok is kept
 
 
 def test_a_run_without_frames_misses_its_limits():
