@@ -112,6 +112,7 @@ class App:
         passed = (State.STARTING, State.LOST, State.FAILED) if self._settings.on_lost == "pass" else ()
         report = self.telemetry.report(pipeline.dropped, time.monotonic() - begun, models.roles, passed)
         report["outputs"] = pipeline.outputs
+        report["whole"] = pipeline.whole
         report["input"] = None
         if pipeline.info is not None:
             info = pipeline.info

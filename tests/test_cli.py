@@ -23,7 +23,7 @@ PACKAGE = Path(realtime.__file__).parent
 REPORT = {
     "frames_in": 3, "frames_out": 3, "dropped": 0, "fps": 30.0, "age_ms": {"p50": 7.0, "p95": 8.0, "p99": None, "max": None},
     "stage_ms": {}, "detections": 1, "lost_frames": 0, "hidden_frames": 0, "states": {"swapped": 3},
-    "input": {"name": "camera 0", "kind": "live", "width": 640, "height": 480, "fps": 30.0}, "seconds": 0.1,
+    "input": {"name": "camera 0", "kind": "live", "width": 640, "height": 480, "fps": 30.0}, "seconds": 0.1, "whole": True,
 }  # fmt: skip
 
 
@@ -132,7 +132,7 @@ def test_a_run_that_broke_off_names_only_what_it_left(
     there.touch()
     old.touch()
     os.utime(old, (1e9, 1e9))
-    fake_app.report, fake_app.ending = of_a_file("file", {"swapped": 60}), SinkError("the disk is full")
+    fake_app.report, fake_app.ending = {**of_a_file("file", {"swapped": 60}), "whole": False}, SinkError("the disk is full")
     unsigned = tmp_path / "film.unsigned.mp4"
     unsigned.touch()
     outputs = [word for path in (missing, there, old, tmp_path / "film.mp4") for word in ("--output", str(path))]

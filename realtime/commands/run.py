@@ -44,14 +44,13 @@ def main(argv: Sequence[str]) -> int:
         inform()
         judge_waiting(settings, notify)
         this_run = app.App(settings, notify=notify, progress=bar, kernels=kernels, count=count)
-        begun, whole = time.time(), False
+        begun, well = time.time(), False
         try:
             this_run.run()
-            whole = True
+            well = True
         finally:  # Ctrl-C is how a live run ends: what it measured is worth a line all the same
             if this_run.report and this_run.report["frames_out"]:
-                outputs = settings.outputs if whole else left_by(settings.outputs, begun)
-                print(summary(this_run.report, outputs, whole=whole))
+                print(summary(this_run.report, settings.outputs if well else left_by(settings.outputs, begun)))
             for sentence in afterwords(this_run.report or {}, settings.on_lost):
                 notify(sentence)
     if this_run.report and (complaint := unswapped(this_run.report, settings)):
@@ -148,8 +147,8 @@ def left_by(outputs: Sequence[str], begun: float) -> list[str]:
     return left
 
 
-def summary(report: Any, outputs: Sequence[str], *, whole: bool = True) -> str:
-    """One line about a run; a latency has only what is live. `whole`: it came to its own end."""
+def summary(report: Any, outputs: Sequence[str]) -> str:
+    """One line about a run; a latency has only what is live."""
     swapped, frames = report["states"].get("swapped", 0), report["frames_out"]
     without = frames - swapped - report["states"].get("paused", 0)
     kind = (report["input"] or {}).get("kind")
@@ -157,7 +156,7 @@ def summary(report: Any, outputs: Sequence[str], *, whole: bool = True) -> str:
         return f"{', '.join(outputs) or 'nothing was written'}: 1 picture, {'swapped' if swapped else 'not swapped'}"
     if kind == "file":
         rate = frames / report["seconds"] if report["seconds"] else None
-        where = ", ".join(outputs) if whole else f"{', '.join(outputs) or 'no file'}, cut short"
+        where = (", ".join(outputs) or "no file") + (", cut short" if not report["whole"] else "")
         return f"{where}: {frames} frames in {report['seconds']:.1f} s ({milliseconds(rate)} fps), {without} without a face"
     age = report["age_ms"]
     return (

@@ -9,7 +9,7 @@ from contextlib import suppress
 from time import monotonic
 
 from realtime.errors import RealtimeError, SinkError
-from realtime.pipeline.watchdog import Work
+from realtime.pipeline.watchdog import Watchdog, Work
 from realtime.sinks.base import Sink
 from realtime.types import OutputFrame, StreamFormat
 
@@ -21,6 +21,9 @@ GIVE_UP_SECONDS = 30.0
 """A virtual camera that takes no frame for this long counts as gone for good."""
 SILENT_SECONDS = 2.0
 """A write that lasts this long is told: the disk, or the driver, hangs."""
+PATIENCE_SECONDS = 60.0
+"""Of a file every frame waits for every sink, so there one whose write lasts this long is left behind: a disk that has to wake up takes
+some ten seconds, a network share that lost its server up to half a minute."""
 _JOIN_SECONDS = 0.2
 
 
@@ -37,9 +40,16 @@ class Outlet:
         self._failing_since: float | None = None
         self._back: _Reopening | None = None
         self._work = Work()
+        self._watchdog = Watchdog(self._work)
+        self._lasting = 0.0
         self._lock = threading.Lock()  # of `_left` and of being in a write
         self._left = False
         self._told: float | None = None
+
+    @property
+    def stuck(self) -> bool:
+        """Whether the last `look` found it in a write that has lasted for longer than anybody waits."""
+        return self._lasting > PATIENCE_SECONDS
 
     @property
     def overdue(self) -> bool:
@@ -77,13 +87,20 @@ class Outlet:
 
     def look(self, now: float) -> None:
         """Say once that a write does not come back, and once that it did."""
-        since = self._work.since
-        if since is not None and now - since > SILENT_SECONDS and self._told is None:
+        since, self._lasting = self._work.since, self._watchdog.look(now)
+        if self._told is None and self._lasting > SILENT_SECONDS:
             self._told = since
-            log.warning("%s takes no frames: its disk or device does not answer", self.sink.name)
+            wait = "" if self._stream.live else f", which is waited for, {PATIENCE_SECONDS:.0f} seconds at most"
+            log.warning("%s takes no frames: its disk or device does not answer%s", self.sink.name, wait)
         elif self._told is not None and since != self._told:
             self._told = None
-            log.warning("%s takes frames again", self.sink.name)
+            if not self.gone:
+                log.warning("%s takes frames again", self.sink.name)
+
+    def hangs(self) -> SinkError:
+        """The error about a write that never came back."""
+        kept = "of a file, what was written so far is in it or in a .part file beside it"
+        return SinkError(f"{self.sink.name} took no more frames and was left behind: its disk or device does not answer; {kept}")
 
     def reopen(self) -> None:
         """Begin to open it anew, in a thread, because a driver may take its time."""

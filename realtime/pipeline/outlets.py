@@ -52,7 +52,8 @@ class Outlets:
     """Hands frames to every sink; `write`, `repeat` and `end` belong to the blend thread, the rest to the main one.
 
     A sink that stands alone, or never waits, is written to at once. Any other has a thread and a slot of its own: one that hangs holds
-    up neither the others nor the placeholder. Live, it is then given the newest frame when it comes back; of a file every frame waits.
+    up neither the others nor the placeholder. Live, it is then given the newest frame when it comes back; of a file every frame waits for
+    it, but not for ever: it is left behind after `PATIENCE_SECONDS`, the others get the rest, and `finish` raises its error.
 
     Of a file every frame matters, so there the first failure is raised. Live, the show goes on: a steady sink (a virtual camera) that
     fails is opened anew until it takes frames again; any other is left out, its error told at once and raised by `finish`. A failure
@@ -100,7 +101,7 @@ class Outlets:
             if lane is None:
                 self._deliver(outlet, delivery)
             elif not outlet.gone:
-                going_on = lane.slot.put(delivery) and going_on
+                going_on = (lane.slot.put(delivery) or outlet.gone) and going_on
         return going_on
 
     def repeat(self, output: OutputFrame) -> bool:
@@ -124,8 +125,8 @@ class Outlets:
         limit = monotonic() + DRAIN_SECONDS
         for lane in self._lanes.values():
             lane.slot.close()
-        for lane in self._lanes.values():
-            while not lane.stage.join(_LOOK_SECONDS) and not self._shut and not (self._live and monotonic() > limit):
+        for outlet, lane in self._lanes.items():
+            while not (lane.stage.join(_LOOK_SECONDS) or self._shut or outlet.gone or (self._live and monotonic() > limit)):
                 pass
 
     def shut(self) -> None:
@@ -135,9 +136,11 @@ class Outlets:
             lane.slot.close(discard=True)
 
     def look(self, now: float) -> None:
-        """Say which sinks do not answer."""
+        """Say which sinks do not answer. Raises the error of one for which every frame of a file would wait for ever."""
         for outlet in self._all:
             outlet.look(now)
+            if outlet.stuck and not outlet.gone and not self._live:
+                self._leave_behind(outlet)
 
     def leave(self, sink: Sink) -> bool:
         """Whether a thread still is in a write of this sink: that one closes it, once it returns."""
@@ -150,8 +153,7 @@ class Outlets:
             if outlet.gone and outlet.error is not None:
                 raise outlet.error
             if outlet.leave():
-                kept = "of a file, what was written so far is in a .part file beside it"
-                raise SinkError(f"{outlet.sink.name} took no more frames and was left behind: its disk or device does not answer; {kept}")
+                raise outlet.hangs()
 
     def stop(self) -> None:
         """As `finish`, when something else went wrong."""
@@ -169,19 +171,29 @@ class Outlets:
         try:
             outlet.write(delivery.output)
         except SinkError as error:
+            if outlet.gone:
+                return  # left behind meanwhile, and told
             outlet.error = error
             if self._live and outlet.sink.steady and not outlet.overdue:
                 outlet.reopen()
             else:
-                self._give_up(outlet, error)
+                self._give_up(outlet, error, possible=self._live)
                 return
-        if delivery.taken is not None:
+        if delivery.taken is not None and not outlet.gone:
             delivery.taken(monotonic())
 
-    def _give_up(self, outlet: Outlet, error: SinkError) -> None:
+    def _give_up(self, outlet: Outlet, error: SinkError, possible: bool) -> None:
         """Raises the error where no run can go on without this sink."""
         outlet.gone = True
         self._lead = self._leading()
-        if not self._live or all(each.gone for each in self._all):
+        if not possible or all(each.gone for each in self._all):
             raise error
         log.warning("going on without %s: %s", outlet.sink.name, error)
+
+    def _leave_behind(self, outlet: Outlet) -> None:
+        """Go on without a sink that hangs. Raises its error where the blend thread hangs in it, for then no other can be given frames."""
+        if not outlet.leave():
+            return  # it just came back
+        outlet.error = error = outlet.hangs()
+        self._give_up(outlet, error, possible=outlet in self._lanes)
+        self._lanes[outlet].slot.close(discard=True)

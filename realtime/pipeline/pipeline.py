@@ -90,6 +90,8 @@ class Pipeline:
         self._info: SourceInfo | None = None
         self._slots: tuple[Slot[Any], ...] = ()
         self._outlets: Outlets | None = None
+        self.whole = False
+        """Whether the run came to its own end, whatever became of an output by then."""
 
     @property
     def info(self) -> SourceInfo | None:
@@ -134,6 +136,7 @@ class Pipeline:
             cleanup.callback(outlets.stop)
             with Stages(self._stages, lambda: self._shut(outlets), self._blend.stills) as stages:
                 self._supervise(stages, outlets)
+            self.whole = True
             outlets.finish()
 
     def _close(self, sink: Sink, closing: Closing) -> None:
