@@ -29,7 +29,8 @@ _BT601_MATRIX, _BT709, _LIMITED = 6, 1, 1  # AVCOL_SPC_SMPTE170M, AVCOL_PRI_BT70
 
 
 # A fragmented file is readable up to its last fragment however the run ends; the muxer turns it into a plain one when it is finished.
-_MOV_OPTIONS = {"movflags": "+hybrid_fragmented", "flush_packets": "1"}
+# Without an edit list it would prolong the first packet of sound that begins later than the picture.
+_MOV_OPTIONS = {"movflags": "+hybrid_fragmented", "flush_packets": "1", "use_editlist": "1"}
 _MUXER_OPTIONS = {".mp4": _MOV_OPTIONS, ".mov": _MOV_OPTIONS}
 
 
