@@ -99,10 +99,17 @@ def playable(path: Path, cut: bool = False) -> bool:
 def _program(folder: Path, *more: str, limit: Callable[[], None] | None = None) -> subprocess.Popen[str]:
     source = ["--source", str(assets.SOURCE), "--input", "synthetic", "--size", "640x360"]
     command = [sys.executable, "-m", "realtime", *source, "--output", str(folder / "out.mp4"), "--output", "null", *more]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=limit)
+    prepared = limit or (heed if sys.platform != "win32" else None)
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=prepared)
+
+
+def heed() -> None:
+    """Undo what a shell does to programs in the background: they, and all that they start, ignore Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _limit_files() -> None:
     import resource
 
+    heed()
     resource.setrlimit(resource.RLIMIT_FSIZE, (FULL_AT, FULL_AT))

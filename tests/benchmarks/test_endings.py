@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -65,3 +67,11 @@ def test_a_full_disk_is_survived_with_a_sentence_and_what_there_was():
     for bad in (Ending(0.0, 0.1, 0, True, True, ()), Ending(0.0, 0.1, 1, False, True, ()), Ending(0.0, 0.1, 1, True, False, ())):
         (row,) = soak.disk_rows(bad, LIMITS)
         assert not row.ok
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
+def test_a_run_is_ended_by_a_signal_also_when_the_benchmark_was_started_in_the_background():
+    deaf = "import signal, subprocess, sys; from benchmarks import endings; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+    child = "import signal; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
+    code = f"{deaf}; subprocess.run([sys.executable, '-c', {child!r}], preexec_fn=endings.heed, check=True)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "True"
