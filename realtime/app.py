@@ -82,7 +82,7 @@ class App:
         with ExitStack() as cleanup:
             # First what costs nothing, so that a word that was mistyped is told before anything is fetched or loaded.
             source = open_input(settings.input, settings.size, settings.fps, mirror=settings.mirror, rotate=settings.rotate)
-            sinks = [open_output(text, seal=self._sealer) for text in settings.outputs]
+            sinks = [open_output(text, seal=self._sealer, replace=settings.overwrite) for text in settings.outputs]
             check_file(settings.input)
             models = self._models(cleanup)
             if (enlarger := models.finishing.enlarger) is not None:

@@ -19,6 +19,7 @@ from realtime.models.finishes.choice import COLOURS, MASKS, REGIONS, names, pars
 from realtime.models.swappers.choice import holds_person, parse_layers, parse_swapper
 from realtime.profiles import PROFILES
 from realtime.settings import Settings
+from realtime.sinks.files import there_already
 from realtime.values import (
     SIZES,
     choice_of,
@@ -92,6 +93,8 @@ OPTIONS: tuple[Option, ...] = (
            "an input", parse_text, shown_default="the first camera"),
     Option("output", "outputs", _IN_OUT, "WHERE", "virtualcam[:DEVICE], window, FILE.mp4, FILE.png, null; again for more",
            "an output or a list of outputs", parse_outputs, shown_default="virtualcam"),
+    Option("overwrite", "overwrite", _IN_OUT, "", "replace pictures and videos that are there already",
+           "true or false", parse_flag),
     Option("size", "size", _PICTURE, "SIZE", "picture size to ask for, as 1280x720 or 720p",
            f"a size such as 1280x720 (even numbers, 64 to 7680) or {one_of(tuple(SIZES))}", parse_size, shown_default="720p for cameras"),
     Option("fps", "fps", _PICTURE, "N", "frames a second to ask for",
@@ -265,7 +268,8 @@ def load_settings(given: Mapping[str, object], config_file: Path | None = None) 
 
 
 def _keep_apart(settings: Settings, config_file: Path | None) -> None:
-    """Raises UsageError when a file would be written over one that the run reads, or over another one that it writes."""
+    """Raises UsageError when a file would be written over one that the run reads, over another one that it writes, or, of pictures and
+    videos, over one that is there already and may not go."""
     _, _, photo = settings.input.rpartition("synthetic:")
     taken = [("the input", Path(photo).expanduser())] if is_file(photo) else []
     taken += [("a source photo", path) for group in settings.sources for path in group]
@@ -278,4 +282,6 @@ def _keep_apart(settings: Settings, config_file: Path | None) -> None:
         for what, other in taken:
             if same_file(path, other):
                 raise UsageError(f"{name}: {path} would overwrite {what} {other}: give another name")
+        if name == "--output" and path.is_file() and not settings.overwrite:
+            raise UsageError(f"--output: {there_already(path)}")
         taken.append((f"the file for {name}", path))

@@ -17,6 +17,8 @@ class Settings:
     input: str = "camera"
     """A camera's number, name or path, a file, a stream, "synthetic"; "camera" is the first that is not a virtual one."""
     outputs: tuple[str, ...] = ("virtualcam",)
+    overwrite: bool = False
+    """Whether outputs that are files may replace older ones."""
     size: tuple[int, int] | None = None
     """(width, height) in pixels, both even."""
     fps: float | None = None

@@ -124,7 +124,7 @@ def test_a_report_says_what_kind_of_input_it_was(tmp_path):
 
 def test_two_people_under_one_source_are_noticed(tmp_path):
     said: list[str] = []
-    pair = settings(tmp_path, TARGET, "out.png")
+    pair = replace(settings(tmp_path, TARGET, "out.png"), overwrite=True)
     app.run(replace(pair, sources=((SOURCE, TARGET),)), notify=said.append)
     assert any("p006_studio.jpg and p001_studio.jpg do not look like one person" in sentence for sentence in said)
     said.clear()

@@ -136,7 +136,7 @@ def test_a_run_that_broke_off_names_only_what_it_left(
     unsigned = tmp_path / "film.unsigned.mp4"
     unsigned.touch()
     outputs = [word for path in (missing, there, old, tmp_path / "film.mp4") for word in ("--output", str(path))]
-    assert cli.main(["--source", __file__, *outputs]) == 1
+    assert cli.main(["--source", __file__, "--overwrite", *outputs]) == 1
     out, err = capsys.readouterr()
     assert out == f"{there}, {unsigned}, cut short: 60 frames in 2.0 s (30.0 fps), 0 without a face\n"
     assert "the disk is full" in err

@@ -197,6 +197,15 @@ def test_nothing_the_user_has_is_written_over(folder: Path, values: dict[str, ob
     assert said in str(caught.value)
 
 
+def test_what_is_there_already_is_replaced_only_when_asked_for(folder: Path) -> None:
+    (folder / "old.mp4").write_bytes(b"old")
+    with pytest.raises(UsageError, match=r"--output: there is already a file old\.mp4: give another name, or --overwrite to replace it"):
+        load_settings({"source": [["me.jpg"]], "output": ["old.mp4"]})
+    assert load_settings({"source": [["me.jpg"]], "output": ["old.mp4"], "overwrite": True}).overwrite
+    with pytest.raises(UsageError, match="would overwrite a source photo"):
+        load_settings({"source": [["me.jpg"]], "output": ["me.jpg"], "overwrite": True})
+
+
 def test_devices_and_files_of_their_own_are_no_clash(folder: Path) -> None:
     (folder / "old.json").write_text("{}")
     given_values = {"input": "talk.mp4", "output": ["new.mp4", "new.png", "null", "null"], "report": "old.json", "frame-log": "new.jsonl"}

@@ -7,6 +7,7 @@ import json
 import platform
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,8 +67,9 @@ def parser() -> Parser:
 
 
 def settings(video: Path, log: Path, seconds: float) -> Settings:
-    """The default swap, live, from the synthetic camera into a file."""
-    return Settings(sources=((SOURCE,),), input="synthetic", outputs=(str(video),), size=SIZE, fps=FPS, seconds=seconds, frame_log=log)
+    """The default swap, live, from the synthetic camera into a file, which may replace that of an earlier demo."""
+    run = Settings(sources=((SOURCE,),), input="synthetic", size=SIZE, fps=FPS, seconds=seconds)
+    return replace(run, outputs=(str(video),), overwrite=True, frame_log=log)
 
 
 def writable(folder: Path) -> Path:
@@ -85,10 +87,10 @@ def write_results(folder: Path, report: dict[str, Any], rows: Sequence[dict[str,
     from realtime.commands.sheet import draw_sheet
     from realtime.sinks.files import write_whole
 
-    write_whole(folder / "demo.json", json.dumps(report, indent=2, default=str).encode())
+    write_whole(folder / "demo.json", json.dumps(report, indent=2, default=str).encode(), replace=True)
     picture = io.BytesIO()
     draw_sheet(make_sheet(folder / "demo.mp4", report, rows)).save(picture, "PNG", optimize=True)
-    write_whole(folder / "demo.png", picture.getvalue())
+    write_whole(folder / "demo.png", picture.getvalue(), replace=True)
 
 
 def make_sheet(video: Path, report: dict[str, Any], rows: Sequence[dict[str, Any]]) -> Sheet:

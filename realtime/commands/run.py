@@ -84,6 +84,8 @@ def _add(group: Any, option: Option) -> None:
     keywords: dict[str, Any] = {"dest": option.name, "help": text}
     if option.name in ("mirror",):
         keywords["action"] = argparse.BooleanOptionalAction
+    elif option.name in ("overwrite",):
+        keywords["action"] = "store_true"
     else:
         keywords["metavar"] = option.metavar
     if option.name in ("source", "output"):

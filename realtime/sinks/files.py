@@ -19,21 +19,25 @@ _BEGINNING = 16 << 10
 class Target:
     """A file that appears under its name only when it is complete.
 
-    Everything goes to `part`, a file beside it, until `commit` puts that in the place of whatever was there: an older file survives a
-    run that fails. `part` keeps the suffix (writers choose the format by it).
+    Everything goes to `part`, a file beside it, until `commit` gives it its name: an older file, which only `replace` allows to be
+    there, survives a run that fails. `part` keeps the suffix (writers choose the format by it).
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, replace: bool = False) -> None:
         self.path = path
+        self._replace = replace
         self.part = path.with_name(f"{path.stem}.part{path.suffix}")
 
     def prepare(self) -> None:
         """Create the part file, empty.
 
-        Raises UsageError when the folder is missing or cannot be written, SinkError when the disk has no room for a beginning.
+        Raises UsageError when the folder is missing or cannot be written or there is such a file already, SinkError when the disk has
+        no room for a beginning.
         """
         if self.path.is_dir():
             raise UsageError(f"cannot write {self.path}: it is a folder; give the name of a file in it")
+        if self._taken():
+            raise UsageError(there_already(self.path))
         if not self.path.parent.is_dir():
             raise UsageError(f"cannot write {self.path}: there is no folder {self.path.parent}; create it or give another name")
         if self.part.exists():  # of a run in progress or of one that died: leave it be
@@ -54,9 +58,12 @@ class Target:
             raise SinkError(_sentence(self.path, error)) from error
 
     def commit(self, seal: Seal | None = None) -> None:
-        """Raises SinkError. A file that could not be sealed is kept, under a name that says so."""
+        """Raises SinkError. A file that could not be sealed, or whose name was taken meanwhile, is kept under another one."""
         if seal is not None:
             self._seal(seal)
+        if self._taken():  # by another run, since `prepare`
+            kept = self._renamed(free(self.path))
+            raise SinkError(f"another program wrote {self.path} meanwhile, which is left as it is: this one is {kept}")
         try:
             os.replace(self.part, self.path)  # noqa: PTH105 - one atomic step on every platform
         except OSError as error:
@@ -66,14 +73,15 @@ class Target:
         try:
             seal(self.part)
         except (SinkError, KeyboardInterrupt) as error:
-            kept = self._unsigned()
+            kept = self._renamed(free(unsigned(self.path)))
             why = str(error) if isinstance(error, SinkError) else "the signing was broken off"
             raise SinkError(f"{self.path} is not signed: {why}; the unsigned file is {kept}") from error
 
-    def _unsigned(self) -> Path:
-        kept = unsigned(self.path)
-        if kept.exists():
-            kept = self.path.with_name(f"{self.path.stem}.{uuid.uuid4().hex[:8]}.unsigned{self.path.suffix}")
+    def _taken(self) -> bool:
+        """Whether there is a file that must not be replaced; a device, as /dev/null, takes it all."""
+        return not self._replace and self.path.is_file()
+
+    def _renamed(self, kept: Path) -> Path:
         try:
             self.part.rename(kept)
         except OSError:
@@ -84,14 +92,33 @@ class Target:
         self.part.unlink(missing_ok=True)
 
 
+def probe(path: Path, *, replace: bool = False) -> None:
+    """Find out whether a file can be written there, and leave nothing. Raises as `Target.prepare` does."""
+    target = Target(path, replace=replace)
+    target.prepare()
+    target.discard()
+
+
+def there_already(path: Path) -> str:
+    return f"there is already a file {path}: give another name, or --overwrite to replace it"
+
+
+def free(path: Path) -> Path:
+    """This name, or the first of NAME-2, NAME-3, ... that is not taken."""
+    numbered, number = path, 2
+    while numbered.exists():
+        numbered, number = path.with_name(f"{path.stem}-{number}{path.suffix}"), number + 1
+    return numbered
+
+
 def unsigned(path: Path) -> Path:
     """The name of a file that should have been signed and could not be."""
     return path.with_name(f"{path.stem}.unsigned{path.suffix}")
 
 
-def write_whole(path: Path, data: bytes, seal: Seal | None = None) -> None:
-    """Write a small file in one go. Raises UsageError (folder) or SinkError (disk, seal)."""
-    target = Target(path)
+def write_whole(path: Path, data: bytes, seal: Seal | None = None, *, replace: bool = False) -> None:
+    """Write a small file in one go. Raises UsageError (folder, or a file that is there already) or SinkError (disk, seal)."""
+    target = Target(path, replace=replace)
     target.prepare()
     try:
         target.part.write_bytes(data)

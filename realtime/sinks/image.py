@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 
 from realtime.errors import SinkError, UsageError
-from realtime.sinks.files import Seal, Target, write_whole
+from realtime.sinks.files import Seal, free, probe, write_whole
 from realtime.sinks.lifecycle import Closing
 from realtime.types import Image, OutputFrame, State, StreamFormat
 
@@ -26,12 +26,15 @@ class ImageSink(Closing):
     steady = waits = False
     reads_image = True
 
-    def __init__(self, path: Path, seal: Seal | None = None) -> None:
-        """`seal` finishes the file when a frame of the run was swapped. Raises UsageError for a suffix that is no picture's."""
+    def __init__(self, path: Path, seal: Seal | None = None, *, replace: bool = False) -> None:
+        """`seal` finishes the file when a frame of the run was swapped. `replace`: an older file of this name may go. Raises UsageError
+        for a suffix that is no picture's.
+        """
         if path.suffix.lower() not in IMAGE_SUFFIXES:
             raise UsageError(f"cannot write {path} as a picture: use one of {' '.join(IMAGE_SUFFIXES)}")
         self.path = path
         self._seal = seal
+        self._replace = replace
         self._newest: Image | None = None
         self._written = self._swapped = False
 
@@ -41,9 +44,7 @@ class ImageSink(Closing):
 
     def open(self, stream: StreamFormat) -> None:
         """Finds out now whether the file can be written, not at the end of the run."""
-        probe = Target(self.path)
-        probe.prepare()
-        probe.discard()
+        probe(self.path, replace=self._replace)
         self._newest = np.zeros((stream.height, stream.width, 3), np.uint8)
         self._written = self._swapped = False
 
@@ -57,10 +58,10 @@ class ImageSink(Closing):
         """Raises SinkError when the disk is full or the file could not be sealed."""
         newest, self._newest = self._newest, None
         if newest is not None and self._written:
-            write_image(self.path, newest, self._seal if self._swapped else None)
+            write_image(self.path, newest, self._seal if self._swapped else None, replace=self._replace)
 
 
-def write_image(path: Path, image: Image, seal: Seal | None = None) -> None:
+def write_image(path: Path, image: Image, seal: Seal | None = None, *, replace: bool = False) -> None:
     """Encode by suffix and write atomically; any name works, also where OpenCV's own writer wants ASCII. Raises SinkError."""
     options = [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY] if path.suffix.lower() in (".jpg", ".jpeg") else []
     try:
@@ -69,15 +70,12 @@ def write_image(path: Path, image: Image, seal: Seal | None = None) -> None:
         raise SinkError(f"cannot encode {path}: {error}") from error
     if not done:
         raise SinkError(f"cannot encode a picture of {image.shape[1]}x{image.shape[0]} as {path.suffix}; use .png")
-    write_whole(path, data.tobytes(), seal)
+    write_whole(path, data.tobytes(), seal, replace=replace)
 
 
 def save_still(image: Image, folder: Path, seal: Seal | None = None) -> Path:
     """Save a picture under the time of day, never over another one; returns where. Raises SinkError."""
-    stem = datetime.now().strftime("still-%Y%m%d-%H%M%S")
-    path, again = folder / f"{stem}.png", 2
-    while path.exists():
-        path, again = folder / f"{stem}-{again}.png", again + 1
+    path = free(folder / datetime.now().strftime("still-%Y%m%d-%H%M%S.png"))
     try:
         write_image(path, image, seal)
     except UsageError as error:  # the folder: no fault of the command line here

@@ -14,11 +14,11 @@ from realtime.sinks.virtualcam import VirtualCamSink
 from realtime.sinks.window import WindowSink
 
 
-def open_output(text: str, audio_from: str | None = None, seal: Seal | None = None) -> Sink:
+def open_output(text: str, audio_from: str | None = None, seal: Seal | None = None, *, replace: bool = False) -> Sink:
     """The sink that `text` names, not opened yet: virtualcam[:DEVICE], window, null, or a file by its suffix.
 
-    `audio_from`: the file whose sound a video takes along. `seal` finishes files in which a face was swapped. Raises UsageError for
-    anything else, naming the possibilities.
+    `audio_from`: the file whose sound a video takes along. `seal` finishes files in which a face was swapped. `replace`: files of
+    that name may go. Raises UsageError for anything else, naming the possibilities.
     """
     kind, _, device = text.partition(":")
     if kind == "virtualcam":
@@ -27,19 +27,19 @@ def open_output(text: str, audio_from: str | None = None, seal: Seal | None = No
         return WindowSink()
     if text == "null":
         return NullSink()
-    return _file(text, audio_from, seal)
+    return _file(text, audio_from, seal, replace)
 
 
-def _file(text: str, audio_from: str | None, seal: Seal | None) -> Sink:
+def _file(text: str, audio_from: str | None, seal: Seal | None, replace: bool) -> Sink:
     path = Path(text).expanduser()
     suffix = path.suffix.lower()
     if suffix in CODINGS:
         # Imported here: PyAV is large, and a virtual camera does without.
         from realtime.sinks.video import VideoSink
 
-        return VideoSink(path, audio_from, seal)
+        return VideoSink(path, audio_from, seal, replace=replace)
     if suffix in IMAGE_SUFFIXES:
-        return ImageSink(path, seal)
+        return ImageSink(path, seal, replace=replace)
     raise UsageError(
         f"there is no output {text!r}: use virtualcam, virtualcam:DEVICE, window, null, "
         f"a video file ({' '.join(CODINGS)}) or a picture ({' '.join(IMAGE_SUFFIXES)})"

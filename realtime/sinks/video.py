@@ -45,9 +45,9 @@ class VideoSink(Closing):
     waits = True
     reads_image = False
 
-    def __init__(self, path: Path, audio_from: str | None = None, seal: Seal | None = None) -> None:
+    def __init__(self, path: Path, audio_from: str | None = None, seal: Seal | None = None, *, replace: bool = False) -> None:
         """`audio_from`: a file whose first sound track is taken along; may be set until `open`. `seal` finishes the file when a frame
-        of it was swapped. Raises UsageError for an unknown suffix.
+        of it was swapped. `replace`: an older file of this name may go. Raises UsageError for an unknown suffix.
         """
         if path.suffix.lower() not in CODINGS:
             raise UsageError(f"cannot write {path} as a video: use one of {' '.join(CODINGS)}")
@@ -55,7 +55,7 @@ class VideoSink(Closing):
         self.audio_from = audio_from
         self._seal = seal
         self._swapped = False
-        self._target = Target(path)
+        self._target = Target(path, replace=replace)
         self._disk: DiskFile | None = None
         self._container: Any = None
         self._stream: Any = None
@@ -70,7 +70,7 @@ class VideoSink(Closing):
         return str(self.path)
 
     def open(self, stream: StreamFormat) -> None:
-        """Raises UsageError (folder missing or not writable) or SinkError (no encoder, no room on the disk)."""
+        """Raises UsageError (folder missing or not writable, such a file there already) or SinkError (no encoder, no room on the disk)."""
         if stream.width < 2 or stream.height < 2:
             raise UsageError(f"cannot write a video of {stream.width}x{stream.height}")
         self._target.prepare()

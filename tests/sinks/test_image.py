@@ -40,9 +40,21 @@ def test_a_kept_frame_does_not_change_with_the_callers_array(tmp_path: Path) -> 
 
 def test_without_a_frame_an_older_picture_stays(tmp_path: Path) -> None:
     (tmp_path / "out.png").write_bytes(b"old")
-    with ImageSink(tmp_path / "out.png") as sink:
+    with ImageSink(tmp_path / "out.png", replace=True) as sink:
         sink.open(stream())
     assert (tmp_path / "out.png").read_bytes() == b"old"
+
+
+def test_a_picture_that_is_there_is_left_alone_unless_it_may_go(tmp_path: Path) -> None:
+    path = tmp_path / "out.png"
+    path.write_bytes(b"old")
+    with pytest.raises(UsageError, match="there is already a file"):
+        ImageSink(path).open(stream())
+    assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
+    with ImageSink(path, replace=True) as sink:
+        sink.open(stream())
+        sink.write(frame(7))
+    assert number_of(read(path)) == 7
 
 
 def test_wrong_targets_are_told_at_once(tmp_path: Path) -> None:
@@ -72,7 +84,7 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path, monkeypatch: py
 
 def test_a_target_replaces_only_when_complete(tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(b"old")
-    target = Target(tmp_path / "a.bin")
+    target = Target(tmp_path / "a.bin", replace=True)
     target.prepare()
     target.part.write_bytes(b"new")
     assert (tmp_path / "a.bin").read_bytes() == b"old" and target.part.suffix == ".bin"

@@ -141,7 +141,7 @@ def test_missing_or_broken_sound_leaves_the_picture(tmp_path: Path, content: byt
 def test_an_older_file_stays_until_the_new_one_is_complete(tmp_path: Path) -> None:
     path = tmp_path / "out.mp4"
     path.write_bytes(b"old")
-    sink = VideoSink(path)
+    sink = VideoSink(path, replace=True)
     sink.open(stream())
     sink.write(frame(0, media_time=0))
     assert path.read_bytes() == b"old"
@@ -185,8 +185,18 @@ def test_two_runs_at_once_do_not_share_the_part_file(tmp_path: Path) -> None:
         first.write(frame(number, media_time=number / 30))
         second.write(frame(number, media_time=number / 30))
     first.close()
-    second.close()
-    assert len(read(tmp_path / "out.mp4")[0]) == 3 and len(list(tmp_path.iterdir())) == 1
+    with pytest.raises(SinkError, match=r"another program wrote .*out\.mp4 meanwhile, which is left as it is: this one is .*out-2\.mp4"):
+        second.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out-2.mp4", "out.mp4"]
+    assert all(len(read(path)[0]) == 3 for path in tmp_path.iterdir())
+
+
+def test_a_file_that_is_there_is_left_alone_unless_it_may_go(tmp_path: Path) -> None:
+    path = tmp_path / "out.mp4"
+    path.write_bytes(b"old")
+    with pytest.raises(UsageError, match=r"there is already a file .*: give another name, or --overwrite"):
+        VideoSink(path).open(stream())
+    assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
 
 
 def test_wrong_targets_are_refused_in_one_sentence(tmp_path: Path) -> None:
@@ -247,7 +257,7 @@ def test_a_disk_without_room_for_a_beginning_is_one_sentence_and_leaves_nothing(
     disk_of(room)
     path = tmp_path / f"out{suffix}"
     path.write_bytes(b"old")
-    sink = VideoSink(path)
+    sink = VideoSink(path, replace=True)
     sink.open(stream())
     with pytest.raises(SinkError, match="the disk is full; free some space"):
         for number in range(300):
