@@ -210,7 +210,7 @@ class App:
     def _save_still(self, frame: OutputFrame) -> None:
         """A still that cannot be saved is a sentence, not the end of the run."""
         try:
-            seal = self._sealer if frame.state is State.SWAPPED else None
+            seal = self._sealer if frame.shows_swap else None
             self._notify(f"saved {save_still(frame.image, Path.cwd(), seal)}")
         except SinkError as error:
             self._notify(str(error))

@@ -198,3 +198,10 @@ class OutputFrame:
     i420: NDArray[np.uint8]
     """(height * 3 / 2, width) uint8: planes Y, U, V; BT.601 limited range, as cv2.COLOR_BGR2YUV_I420 makes it."""
     media_time: float | None = None
+    frozen: bool = False
+    """An earlier frame, in which a face was swapped, stands in for this one."""
+
+    @property
+    def shows_swap(self) -> bool:
+        """Whether there is a swapped face in the picture: files of such frames are signed."""
+        return self.frozen or self.state is State.SWAPPED

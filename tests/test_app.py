@@ -27,7 +27,7 @@ from realtime.settings import Settings
 from realtime.trust import credentials
 from realtime.trust.reading import read_mark
 from realtime.trust.xmp import COMPOSITE, source_types
-from realtime.types import Image
+from realtime.types import Image, OutputFrame, State
 from realtime.vision import geometry
 from tests.sources.media import write_video
 
@@ -54,6 +54,21 @@ def clip(path: Path, count: int = 25) -> Path:
 def frames_of(path: Path) -> list[Image]:
     with av.open(str(path)) as container:
         return [frame.to_ndarray(format="bgr24") for frame in container.decode(video=0)]
+
+
+@pytest.mark.parametrize(("state", "frozen", "signed"), [(State.SWAPPED, False, True), (State.LOST, True, True), (State.LOST, False, False)],
+                         ids=["swapped", "frozen", "hidden"])  # fmt: skip
+def test_a_still_is_signed_when_it_shows_a_swap_of_whatever_moment(tmp_path: Path, monkeypatch, state, frozen, signed) -> None:
+    if signed and not credentials.available():
+        pytest.skip("c2pa-python is not installed")
+    monkeypatch.chdir(tmp_path)
+    told: list[str] = []
+    image = np.full((48, 64, 3), 90, np.uint8)
+    frame = OutputFrame(0, 0.0, state, image, image[..., 0], frozen=frozen)
+    app.App(settings(tmp_path), notify=told.append)._save_still(frame)
+    (saved,) = tmp_path.glob("still-*.png")
+    assert told == [f"saved {saved}"]
+    assert (credentials.read(saved).state, source_types(saved)) == (("intact", [COMPOSITE]) if signed else ("none", []))
 
 
 @pytest.fixture(scope="module")

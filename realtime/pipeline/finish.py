@@ -87,7 +87,7 @@ class Finisher:
     def stalled(self, now: float) -> OutputFrame:
         """What may be shown when no verdict comes: the frozen picture where that is what the user wants, else the placeholder."""
         if self._on_lost == "freeze" and self._swapped is not None:
-            return replace(self._swapped, seq=-1, captured_at=now, state=State.FAILED, media_time=None)
+            return replace(self._swapped, seq=-1, captured_at=now, state=State.FAILED, media_time=None, frozen=True)
         return self.card(State.FAILED, at=now)
 
     def card(self, state: State, frame: Frame | None = None, at: float = 0.0) -> OutputFrame:
@@ -136,14 +136,14 @@ class Finisher:
         to_i420(image, i420)
         if marked and self._marker is not None:
             self._marker.mark_i420(i420)
-            if self._bgr_wanted or bgr_wanted:
+            if self._bgr_wanted or bgr_wanted or self._on_lost == "freeze":  # a still may be taken of it later
                 self._marker.mark_bgr(image)
         return OutputFrame(frame.seq, frame.captured_at, state, image, i420, frame.media_time)
 
     def _again(self, frame: Frame) -> OutputFrame:
         assert self._swapped is not None  # _freezes asked
         kept = self._swapped
-        return OutputFrame(frame.seq, frame.captured_at, State.LOST, kept.image, kept.i420, frame.media_time)
+        return OutputFrame(frame.seq, frame.captured_at, State.LOST, kept.image, kept.i420, frame.media_time, frozen=True)
 
     def _cropped(self, image: Image) -> Image:
         """Without an odd last row or column, which 4:2:0 video cannot have; a copy only where there is one."""

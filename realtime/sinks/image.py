@@ -11,7 +11,7 @@ import numpy as np
 from realtime.errors import SinkError, UsageError
 from realtime.sinks.files import Seal, free, probe, write_whole
 from realtime.sinks.lifecycle import Closing
-from realtime.types import Image, OutputFrame, State, StreamFormat
+from realtime.types import Image, OutputFrame, StreamFormat
 
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp")
 JPEG_QUALITY = 95
@@ -52,7 +52,7 @@ class ImageSink(Closing):
         assert self._newest is not None
         np.copyto(self._newest, frame.image)
         self._written = True
-        self._swapped = self._swapped or frame.state is State.SWAPPED
+        self._swapped = self._swapped or frame.shows_swap
 
     def close(self) -> None:
         """Raises SinkError when the disk is full or the file could not be sealed."""

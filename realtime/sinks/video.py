@@ -18,7 +18,7 @@ from realtime.sinks.disk import DiskFile
 from realtime.sinks.files import Seal, Target
 from realtime.sinks.lifecycle import Closing
 from realtime.sinks.sound import Sound
-from realtime.types import OutputFrame, State, StreamFormat
+from realtime.types import OutputFrame, StreamFormat
 
 log = logging.getLogger(__name__)
 
@@ -92,7 +92,7 @@ class VideoSink(Closing):
     def write(self, frame: OutputFrame) -> None:
         """Raises SinkError: the disk is full, or the encoder failed."""
         tick = self._tick(frame)
-        self._swapped = self._swapped or frame.state is State.SWAPPED
+        self._swapped = self._swapped or frame.shows_swap
         picture = av.VideoFrame.from_ndarray(self._planes(frame), format="yuv420p")
         picture.pts, picture.time_base = tick, Fraction(1, TICKS)
         picture.colorspace, picture.color_range = _BT601_MATRIX, _LIMITED

@@ -97,6 +97,19 @@ def test_bgr_is_marked_where_it_is_wanted():
     assert counting.bgr == 2
 
 
+def test_a_frozen_picture_is_known_as_one_with_a_swap_and_marked_in_both_forms():
+    """Whatever a still is taken of, it is marked and signed."""
+    counting = Counting()
+    finish = finisher("freeze", counting)
+    lost = Verdict(frame(2), State.LOST, hide=HIDDEN)
+    assert not finish.finish(lost).shows_swap
+    shown = finish.finish(swapped(1))
+    again, stalled = finish.finish(lost, bgr_wanted=True), finish.stalled(3.0)
+    assert shown.shows_swap and again.shows_swap and stalled.shows_swap
+    assert again.image is shown.image and counting.bgr == 2
+    assert not finisher("hide").finish(lost).shows_swap
+
+
 def test_untouched_pictures_are_not_marked():
     counting = Counting()
     finisher("pass", counting).finish(Verdict(frame(), State.LOST, hide=HIDDEN))
