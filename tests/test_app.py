@@ -56,8 +56,9 @@ def frames_of(path: Path) -> list[Image]:
         return [frame.to_ndarray(format="bgr24") for frame in container.decode(video=0)]
 
 
-@pytest.mark.parametrize(("state", "frozen", "signed"), [(State.SWAPPED, False, True), (State.LOST, True, True), (State.LOST, False, False)],
-                         ids=["swapped", "frozen", "hidden"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("state", "frozen", "signed"), [(State.SWAPPED, False, True), (State.LOST, True, True), (State.LOST, False, False)]
+)
 def test_a_still_is_signed_when_it_shows_a_swap_of_whatever_moment(tmp_path: Path, monkeypatch, state, frozen, signed) -> None:
     if signed and not credentials.available():
         pytest.skip("c2pa-python is not installed")
