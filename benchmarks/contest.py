@@ -35,7 +35,7 @@ from realtime.models.landmarks.mesh import MeshLandmarker
 from realtime.models.swappers.exact import Exact
 from realtime.models.swappers.select import Surroundings, SwapOptions, open_swapper
 from realtime.networks import open_networks
-from realtime.photos import load_source
+from realtime.photos.source import load_source
 from realtime.pipeline.controls import Controls
 from realtime.settings import Settings
 from realtime.sources.synthetic import bundled_person

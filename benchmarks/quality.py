@@ -29,7 +29,8 @@ from realtime.following import tracking
 from realtime.loading import Models, load_models
 from realtime.models.base import Identity
 from realtime.models.recognisers.sface import SFace
-from realtime.photos import load_source, read_photo
+from realtime.photos.read import read_photo
+from realtime.photos.source import load_source
 from realtime.settings import Settings
 from realtime.storage import model_store
 from realtime.tracking import Tracker

@@ -26,7 +26,7 @@ from realtime.models.landmarks.mesh import MeshLandmarker
 from realtime.models.recognisers.sface import SFace
 from realtime.models.swappers.mesh import MeshSwapper
 from realtime.networks import open_networks
-from realtime.photos import load_source
+from realtime.photos.source import load_source
 from realtime.pipeline.controls import Controls
 from realtime.pipeline.infer import Infer
 from realtime.pipeline.pipeline import Limits, Pipeline

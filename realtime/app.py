@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import cv2
 
+from realtime.checking import check
 from realtime.errors import RealtimeError, SinkError
 from realtime.finders import MESH, needed
 from realtime.finishing import Finishing, wishes
@@ -35,7 +36,7 @@ from realtime.sinks.select import open_output
 from realtime.sinks.window import WindowSink
 from realtime.sources.base import SourceInfo
 from realtime.sources.image import ImageSource
-from realtime.sources.select import check_file, open_input
+from realtime.sources.select import open_input
 from realtime.sources.transform import Transformed
 from realtime.starting import process_start
 from realtime.storage import data_folder, model_store
@@ -80,10 +81,8 @@ class App:
         self.telemetry.started_at = process_start()
         self._warn()
         with ExitStack() as cleanup:
-            # First what costs nothing, so that a word that was mistyped is told before anything is fetched or loaded.
             source = open_input(settings.input, settings.size, settings.fps, mirror=settings.mirror, rotate=settings.rotate)
             sinks = [open_output(text, seal=self._sealer, replace=settings.overwrite) for text in settings.outputs]
-            check_file(settings.input)
             models = self._models(cleanup)
             if (enlarger := models.finishing.enlarger) is not None:
                 source.enlarge_by(enlarger.factor, enlarger.enlarge)
@@ -243,5 +242,6 @@ def on_lost(settings: Settings) -> OnLost:
 def run(
     settings: Settings, *, notify: Notify = log.info, progress: Progress | None = None, kernels: Callable[[], None] | None = None
 ) -> dict[str, Any]:
-    """Run once with these settings; the report's keys are those of `Telemetry.report`."""
+    """Run once with these settings; the report's keys are those of `Telemetry.report`. Mistakes are told before anything is loaded."""
+    check(settings)
     return App(settings, notify=notify, progress=progress, kernels=kernels).run()

@@ -11,7 +11,7 @@ from realtime import faces
 from realtime.backends.select import BACKENDS, backend_of
 from realtime.errors import UsageError
 from realtime.models.base import Detector, Identity, Landmarker, Recogniser, Swapper
-from realtime.photos import load_source
+from realtime.photos.source import load_source
 from realtime.pipeline.controls import Controls
 from realtime.pipeline.infer import Infer
 from realtime.pipeline.pipeline import Halves

@@ -26,7 +26,7 @@ from realtime.models.swappers.refined import RefinedSwapper
 from realtime.models.swappers.select import SwapOptions
 from realtime.networks import Notify, places, whole
 from realtime.opening import Opener, needs_exact, open_swap_network
-from realtime.photos import load_source
+from realtime.photos.source import load_source
 from realtime.settings import Settings
 from realtime.starting import remember_kernels
 from realtime.storage import engines_folder

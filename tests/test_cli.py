@@ -49,6 +49,7 @@ def fake_app(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     seen.report = dict(REPORT)
     monkeypatch.setitem(sys.modules, "realtime.app", SimpleNamespace(App=FakeApp))
     monkeypatch.setattr(realtime, "app", sys.modules["realtime.app"], raising=False)
+    monkeypatch.setattr("realtime.checking.check", lambda settings: None)
     monkeypatch.setattr(run, "prepare", lambda *given: nullcontext(lambda: None))
     monkeypatch.setattr("realtime.config.default_config_file", lambda: Path("no such file"))
     return seen

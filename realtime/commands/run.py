@@ -38,6 +38,9 @@ def main(argv: Sequence[str]) -> int:
     config = given.pop("config", None)
     settings = load_settings(given, Path(config) if config else None)
     set_log_level(settings.log_level)
+    from realtime.checking import check  # here, as below: help is to be instant
+
+    check(settings)
     from realtime import app
 
     with prepare("mesh" if settings.swapper == "mesh" else "network") as kernels, FetchBar() as bar, CountBar("frames") as count:

@@ -128,6 +128,14 @@ def find_loopback(wanted: str | None) -> str:
     return next((device.path for device in devices if _usable(device.path)), devices[0].path)
 
 
+def check_virtual_camera(wanted: str | None) -> None:
+    """Raises SinkError when it can be told, without opening the camera, that frames cannot be sent to it: on Linux all but its size,
+    elsewhere only whether pyvirtualcam is there."""
+    backends = _backends()
+    if wanted not in backends and sys.platform.startswith("linux"):
+        loopback.refuse_unusable(find_loopback(wanted))
+
+
 def _usable(path: str) -> bool:
     try:
         loopback.refuse_unusable(path)

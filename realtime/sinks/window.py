@@ -98,7 +98,7 @@ class WindowSink(Closing):
 
     def open(self, stream: StreamFormat) -> None:
         """Raises SinkError without a display."""
-        _require_display()
+        require_display()
         os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
         try:
             import pygame
@@ -229,8 +229,9 @@ def _driver_named() -> bool:
     return any(os.environ.get(name) for name in ("SDL_VIDEODRIVER", "SDL_VIDEO_DRIVER"))
 
 
-def _require_display() -> None:
-    """X11 and Wayland name their display in the environment; without one SDL would draw into nothing and not say so."""
+def require_display() -> None:
+    """Raises SinkError without a display. X11 and Wayland name theirs in the environment; without one SDL would draw into nothing and
+    not say so."""
     if not sys.platform.startswith("linux") or _driver_named():
         return
     if not any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")):

@@ -13,7 +13,6 @@ from realtime.sources.base import Source
 from realtime.sources.camera import CameraSource
 from realtime.sources.cameras import CameraEntry, SeveralFitError, find_camera, first_camera, list_cameras, listing_of_all, platform_backend
 from realtime.sources.image import SUFFIXES, ImageSource
-from realtime.sources.synthetic import SyntheticSource
 from realtime.sources.transform import Transformed
 from realtime.sources.urls import SCHEMES, redacted
 
@@ -73,6 +72,8 @@ def _by_word(
 ) -> Transformed:
     source: Source
     if text.startswith("synthetic"):
+        from realtime.sources.synthetic import SyntheticSource  # here: Numba comes with it, and a mistyped name is told without
+
         photo = text.partition(":")[2] or None
         source = SyntheticSource(None if photo is None else _existing(photo), size or DEFAULT_SIZE, fps or DEFAULT_FPS)
     else:

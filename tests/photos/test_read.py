@@ -12,7 +12,7 @@ from PIL import Image as Pil
 from PIL import ImageCms
 
 from realtime.errors import UsageError
-from realtime.photos import read_photo
+from realtime.photos.read import read_photo
 
 GREEN = (40, 160, 80)  # RGB
 

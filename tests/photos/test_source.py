@@ -8,8 +8,8 @@ import pytest
 from PIL import Image as Pil
 
 from realtime.errors import UsageError
-from realtime.photos import load_source
 from realtime.photos.judge import improve, measure
+from realtime.photos.source import load_source
 from realtime.types import Box, Detection, Image, Landmarks, Region, SourcePhoto
 from realtime.vision import geometry
 from tests.tracking.scene import MESH

@@ -17,7 +17,7 @@ from realtime.models.detectors.yunet import YuNet
 from realtime.models.landmarks.mesh import MeshLandmarker
 from realtime.models.recognisers.sface import SFace
 from realtime.models.store import ModelStore
-from realtime.photos import load_source
+from realtime.photos.source import load_source
 from realtime.tracking import Status, Tracker, TrackerSettings
 from realtime.types import Image
 from realtime.vision import geometry

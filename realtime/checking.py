@@ -1,0 +1,35 @@
+"""What can be told of a run before anything large is loaded or compiled for it, so that a mistake is answered at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from realtime.faces import rule
+from realtime.settings import Settings
+
+
+def check(settings: Settings) -> None:
+    """Look at the outputs, the input and the photos, and leave everything as it was.
+
+    Cheapest first: each part imports what the run needs anyway, the later ones more of it. Raises RealtimeError as the run itself would.
+    """
+    from realtime.sinks.select import check_output
+
+    for text in settings.outputs:
+        check_output(text, replace=settings.overwrite)
+    from realtime.photos.read import read_photo
+
+    for path in _photos(settings):
+        read_photo(path)
+    from realtime.sources.select import check_file, open_input
+
+    open_input(settings.input, settings.size, settings.fps)
+    check_file(settings.input)
+
+
+def _photos(settings: Settings) -> Iterator[Path]:
+    """Every photo of a person, each once."""
+    named = [path for group in settings.sources for path in group]
+    named += [path for path in (rule(settings.faces).photo, *(photo for _, photo in settings.map)) if path]
+    yield from dict.fromkeys(named)
