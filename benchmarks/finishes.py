@@ -1,4 +1,4 @@
-"""What follows the swap: what each mask, colour step and enhancer costs."""
+"""What follows the swap: what each mask, colour step and enhancer costs; and how long their networks take at the published size."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 import onnx
 
-from benchmarks import harness
+from benchmarks import fullsize, harness
 from benchmarks.harness import Row
 from benchmarks.models import FACE, SIZE, Clocked, Scene
 from realtime.backends.base import Session
@@ -41,6 +41,7 @@ ROUNDS = 6
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--frames", type=int, default=60, metavar="N", help="frames measured with each step [60]")
+    fullsize.arguments(parser, 0, ("masks", "enhancers"))
 
 
 def run(options: argparse.Namespace) -> int:
@@ -49,6 +50,7 @@ def run(options: argparse.Namespace) -> int:
     rows = [row for size in CROPS for row in plain_steps(scene, size, options.frames, limits)]
     with tempfile.TemporaryDirectory() as folder:
         rows += around_networks(Path(folder), scene, options.frames, limits)
+        rows += fullsize.of_published_size(Path(folder), options.networks, options.runs)
     rows += with_networks(scene, options.frames)
     return harness.finish("finishes", rows, {"frames": options.frames, "size": SIZE, "face": FACE}, options.json)
 

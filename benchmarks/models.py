@@ -1,23 +1,21 @@
-"""Swap networks: what the code around each costs, and how long networks of the published size take on this machine."""
+"""Swap networks: what the code around each costs; and how long networks of the published size take, of all roles."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import io
-import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from time import perf_counter, thread_time
+from time import thread_time
 from typing import Any
 
 import cv2
 import numpy as np
 import onnx
-import psutil
 
-from benchmarks import harness
+from benchmarks import fullsize, harness
 from benchmarks.harness import Row
 from benchmarks.stages import to_and_fro
 from realtime.backends.around import AroundSession
@@ -29,25 +27,23 @@ from realtime.types import Array, Box, Detection, Face, Floats, Image, Landmarks
 from realtime.vision import geometry
 from realtime.vision.blend import paste
 from tests.twins import recognisers
-from tests.twins.full import LAYOUTS, full_twin
 from tests.twins.swappers import DISTINCT, TWINS, dfm_twin, twin
 
-SUMMARY = "what the code around each swap network costs, beside insightface's, and how long networks of the published size take"
+SUMMARY = "what the code around each swap network costs, beside insightface's, and how long all networks of the published size take"
 DATA = Path(__file__).parents[1] / "tests" / "data"
 SIZE, FACE = (1280, 720), 258
 """The frame, and how wide the face in it is, in pixels: as in the benchmark `stages`."""
 INSIGHTFACE, BESIDE = "insightface INSwapper.get", "inswapper_128"
 """The peer, and the network that both run."""
-ROOM = 4 * 2**30
-"""Bytes of memory that the largest of the networks takes while it is made, compiled and run: 3.1 GB measured."""
 STEPS = 24
 """Different pictures of the moving face, played to and fro."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--frames", type=int, default=200, metavar="N", help="frames measured around each network, in all rounds [200]")
+    around = "frames measured around each network, in all rounds; 0: none [200]"
+    parser.add_argument("--frames", type=int, default=200, metavar="N", help=around)
     parser.add_argument("--rounds", type=int, default=10, metavar="N", help="how often each network has its turn [10]")
-    parser.add_argument("--runs", type=int, default=3, metavar="N", help="runs of each network of the published size; 0: none [3]")
+    fullsize.arguments(parser, 3, fullsize.ROLES)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -55,9 +51,9 @@ def run(options: argparse.Namespace) -> int:
     limits = harness.budgets("models")
     scene = Scene()
     with tempfile.TemporaryDirectory() as folder:
-        rows = around_each(Path(folder), scene, options, limits)
-        rows += of_published_size(Path(folder), options.runs)
-    settings = {"frames": options.frames, "rounds": options.rounds, "runs": options.runs, "size": SIZE, "face": FACE}
+        rows = around_each(Path(folder), scene, options, limits) if options.frames else []
+        rows += fullsize.of_published_size(Path(folder), options.networks, options.runs)
+    settings = {name: getattr(options, name) for name in ("frames", "rounds", "runs", "networks")} | {"size": SIZE, "face": FACE}
     return harness.finish("models", rows, settings, options.json)
 
 
@@ -208,39 +204,3 @@ class _TheirSession:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._session, name)
-
-
-def of_published_size(folder: Path, runs: int) -> list[Row]:
-    """Wall time of the fastest of several runs on the backend that `auto` takes, all cores, random weights."""
-    if not runs:
-        print("networks of the published size: not measured, --runs 0")
-        return []
-    unknown = ", ".join(name for name in DISTINCT if name not in {*LAYOUTS, "inswapper_128_fp16"})
-    print(
-        f"not measured at the published size: {unknown} (no public source says how large they are); inswapper_128_fp16 (inswapper_128, as"
-    )
-    print("this machine runs it); DFM and latent networks (as large as whoever trained them wished)")
-    return [row for name in LAYOUTS for row in _timed_if_there_is_room(name, folder / f"full_{name}.onnx", runs)]
-
-
-def _timed_if_there_is_room(name: str, path: Path, runs: int) -> list[Row]:
-    free = psutil.virtual_memory().available
-    if free < ROOM:
-        print(f"{name} at full size: not measured, it takes {ROOM / 2**30:.0f} GiB of memory and {free / 2**30:.1f} are free")
-        return []
-    return [_timed(name, path, runs)]
-
-
-def _timed(name: str, path: Path, runs: int) -> Row:
-    counts = full_twin(name, path)
-    with open_session(path, threads=os.cpu_count() or 1) as session:
-        path.unlink()
-        for array in session.inputs.values():
-            array[...] = np.random.default_rng(0).random(array.shape, np.float32)
-        times = []
-        for _ in range(runs + 1):
-            start = perf_counter()
-            session.run()
-            times.append((perf_counter() - start) * 1e3)
-        note = f"{session.backend}; {counts['weights_M']:.0f} M weights, {counts['products_G']:.0f} G multiply-adds"
-    return Row(f"{name} at full size", "the network", min(times[1:]), "ms", None, note)

@@ -7,7 +7,7 @@ from argparse import Namespace
 import numpy as np
 import pytest
 
-from benchmarks import contest, finishes, marking, models, quality
+from benchmarks import contest, finishes, fullsize, marking, models, quality
 from benchmarks.harness import Limit
 from benchmarks.peers import OURS, THEIRS, Cell
 from realtime.sources.synthetic import bundled_person
@@ -39,6 +39,15 @@ def test_what_is_around_networks_is_measured_without_the_networks_and_limits_are
     assert around["inswapper_128"].limit == limits["around_128"] and around[models.INSIGHTFACE].value == 1000
     ratio = rows["inswapper_128", "insightface over ours"]
     assert ratio.value == pytest.approx(1000 / around["inswapper_128"].value, rel=0.7) and not ratio.ok
+
+
+def test_a_network_of_the_published_size_is_timed_and_left_out_where_memory_is_short(tmp_path, monkeypatch, capsys):
+    (row,) = fullsize.of_published_size(tmp_path, ["w600k_mbf"], 1)
+    assert row.name == "w600k_mbf at full size" and 0.1 < row.value < 60_000 and "0.438 G multiply-adds; best of 1" in row.note
+    assert not list(tmp_path.iterdir())
+    monkeypatch.setattr(fullsize, "ROOM", 2**50)
+    assert fullsize.of_published_size(tmp_path, ["recognisers"], 1) == []
+    assert capsys.readouterr().out.count("of memory") == 2
 
 
 @pytest.mark.models
