@@ -11,6 +11,7 @@ from typing import Generic, Protocol, TypeVar
 from realtime.errors import ModelError, NumbersError, said
 from realtime.models.base import Identity, Swapper
 from realtime.pipeline.controls import Controls
+from realtime.pipeline.scenery import Scenery
 from realtime.types import Box, Face, Frame, Image, Patch, State, Verdict
 from realtime.vision.geometry import grow
 
@@ -111,6 +112,7 @@ class Infer:
         self._swapped_once = False
         self._last: Box | None = None
         self._seen_at = 0.0
+        self._scenery = Scenery()
         self._failures = Failures()
 
     def __call__(self, frame: Frame) -> Verdict:
@@ -123,6 +125,7 @@ class Infer:
     def swap(self, followed: Followed[Tracked]) -> Verdict:
         """The second half: what is shown. It alone touches the swapper and remembers what was seen."""
         start = perf_counter()
+        self._scenery.look(followed.frame.image)
         try:
             if isinstance(followed.found, Exception):
                 raise followed.found
@@ -138,7 +141,8 @@ class Infer:
         if tracked.face is None:
             return self._lost(frame, tracked, times)
         self._last, self._seen_at = tracked.face.box, frame.captured_at
-        hidden = self._hidden(frame)
+        self._scenery.found()
+        hidden = grow(self._last, HIDE_MARGIN)
         if self._controls.paused:
             self._forget()
             return Verdict(frame, State.PAUSED, hide=hidden, reason="paused", times=times)
@@ -174,10 +178,14 @@ class Infer:
         return Verdict(frame, state, hide=self._hidden(frame), reason=tracked.reason, times=times, also=also)
 
     def _hidden(self, frame: Frame) -> Box | None:
-        """The last known region, grown by the time gone by since; None (all of the frame) when nobody was seen yet."""
+        """The last known region, grown by the time gone by since.
+
+        None (all of the frame) when nobody was seen yet, or the picture jumped since: the face may be anywhere.
+        """
         if self._last is None:
             return None
-        return grow(self._last, HIDE_MARGIN + HIDE_GROWTH * max(0.0, frame.captured_at - self._seen_at))
+        cover = grow(self._last, HIDE_MARGIN + HIDE_GROWTH * max(0.0, frame.captured_at - self._seen_at))
+        return None if self._scenery.lost(frame.image, self._last, (cover,)) else cover
 
     def _gone(self) -> State:
         return State.LOST if self._swapped_once else State.STARTING

@@ -12,6 +12,7 @@ from realtime.models.base import Identity, Swapper
 from realtime.pipeline.controls import Controls
 from realtime.pipeline.finish import NOTHING_LEFT, covers_a_face
 from realtime.pipeline.infer import HIDE_GROWTH, HIDE_MARGIN, Failures, Followed, follow
+from realtime.pipeline.scenery import Scenery
 from realtime.types import Box, Face, Frame, Image, Patch, State, Verdict
 from realtime.vision.geometry import grow
 
@@ -81,6 +82,7 @@ class InferSeveral:
         self._seats: dict[int, _Seat] = {}
         self._free = [_Seat(swapper)]
         self._swapped_once = False
+        self._scenery = Scenery()
         self._failures = Failures()
 
     def __call__(self, frame: Frame) -> Verdict:
@@ -93,6 +95,7 @@ class InferSeveral:
     def swap(self, followed: Followed[Tracked]) -> Verdict:
         """The second half: what is shown. It alone touches the swappers."""
         start, frame = perf_counter(), followed.frame
+        self._scenery.look(frame.image)
         try:
             if isinstance(followed.found, Exception):
                 raise followed.found
@@ -118,8 +121,12 @@ class InferSeveral:
         reason = failure or tracked.reason
         if patches:
             self._swapped_once = True
+            self._scenery.found()
             return Verdict(frame, State.SWAPPED, tuple(patches), reason=reason, times=times, also=tuple(hidden))
         state = State.STARTING if not self._swapped_once else State.LOST if not failure else State.FAILED
+        lost = [box for each in tracked.lost for box in each.boxes]
+        if lost and self._scenery.lost(frame.image, min(lost, key=lambda box: box.area), hidden):
+            hidden = []  # they may be anywhere
         return self._nobody(frame, state, hidden, reason, times, failed=failure not in ("", NOTHING_LEFT))
 
     def _nobody(
