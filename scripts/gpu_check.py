@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -32,6 +32,7 @@ from gpu_checks import CHECKS, Row  # noqa: E402
 
 TOTAL, LEAST = 330.0, 5.0
 """Seconds for all checks, and those that a check must have left to begin."""
+
 
 def main() -> int:
     asked = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
@@ -47,11 +48,18 @@ def main() -> int:
     if lacking:
         print(f"gpu_check needs {', '.join(lacking)}: run `pip install .` in {ROOT} first.")
         return 2
-    rows = all_rows(options.only, options.full)
+    rows: list[Row] = []
+    for some in each_check(options.only, options.full):
+        rows += some
+        if options.json:  # after each: the machine may be gone before the last
+            keep(rows, Path(options.json))
     show(rows)
-    if options.json:
-        Path(options.json).write_text(json.dumps({"machine": machine(), "rows": [asdict(row) for row in rows]}, indent=1) + "\n", "utf-8")
     return verdict(rows)
+
+
+def keep(rows: Sequence[Row], file: Path) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"machine": machine(), "rows": [asdict(row) for row in rows]}, indent=1) + "\n", "utf-8")
 
 
 def verdict(rows: Sequence[Row]) -> int:
@@ -71,16 +79,14 @@ def verdict(rows: Sequence[Row]) -> int:
     return 0
 
 
-def all_rows(only: str, full: bool) -> list[Row]:
+def each_check(only: str, full: bool) -> Iterator[list[Row]]:
     end = time.monotonic() + TOTAL
-    rows: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="gpu_check-") as folder:
         work = Path(folder)
         (work / "full").touch() if full else None
         for name in CHECKS:
             if only in name:
-                rows += run_check(name, work, end - time.monotonic())
-    return rows
+                yield run_check(name, work, end - time.monotonic())
 
 
 def run_check(name: str, work: Path, seconds: float) -> list[Row]:

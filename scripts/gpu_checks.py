@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gpu_feeds import difference, feeds_of, on_processor, small_feeds, some_frames
+
 SIZES = {"720p": (720, 1280), "1080p": (1080, 1920)}
 LIBRARIES = ("tensorrt", "tensorrt-rtx")
 PRECISIONS = ("fp32", "fp16")
@@ -78,7 +80,7 @@ def check_network(library: str, name: str) -> Callable[[Path], Rows]:
     def run(work: Path) -> Rows:
         target(library).version()
         onnx = networks(work)[name]
-        feeds = random_feeds(onnx)
+        feeds = feeds_of(name, onnx)
         truth = on_processor(onnx, feeds)
         for precision in (*PRECISIONS, "int8"):
             engine, row = built(library, name, work, precision, [onnx], "", feeds)
@@ -102,9 +104,20 @@ def _one_network(library: str, name: str, engine: Path, precision: str, graphs: 
                 found = {key: value.copy() for key, value in session.run(feeds).items()}
             off = difference(found, truth)
             yield Row(f"{library} {name}", f"{case}: difference", off, "of range", off <= TOLERANCE[precision])
-            yield Row(f"{library} {name}", f"{case}: run", timed(session.run), "ms")
+            yield Row(f"{library} {name}", f"{case}: run", timed(session.run), "ms", note=_uncaptured(graphs, session))
     except BackendError as error:
-        yield Row(f"{library} {name}", case, ok=False, note=str(error))
+        yield _failed(f"{library} {name}", case, error)
+
+
+def _failed(check: str, case: str, error: Exception) -> Row:
+    """Wrong, or not to be run where what drives the GPU is not installed."""
+    from realtime.backends.base import UnavailableError
+
+    return Row(check, case, ok=None if isinstance(error, UnavailableError) else False, note=str(error))
+
+
+def _uncaptured(graphs: str, session: Any) -> str:
+    return "no graph of ours: the library says that it cannot be captured" if graphs == "own" and not session.captures else ""
 
 
 def check_path(library: str, graph: str) -> Callable[[Path], Rows]:
@@ -140,15 +153,15 @@ def _one_path(library: str, graph: str, engine: Path, precision: str, label: str
                     session.run(frame)
                 off = difference(session.run(frames[0]), truth)
                 yield Row(f"{library} {graph}", f"{case}: difference", off, "of range", off <= TOLERANCE[precision])
-                yield from _frame_times(f"{library} {graph}", case, session, frames)
+                yield from _frame_times(f"{library} {graph}", case, session, frames, _uncaptured(graphs, session))
         except BackendError as error:
-            yield Row(f"{library} {graph}", case, ok=False, note=str(error))
+            yield _failed(f"{library} {graph}", case, error)
 
 
-def _frame_times(check: str, case: str, session: Any, frames: Sequence[Any]) -> Rows:
+def _frame_times(check: str, case: str, session: Any, frames: Sequence[Any], note: str = "") -> Rows:
     """A frame that is new each time, its upload before the launch or beside the one before; and another look at the same frame."""
     turn = iter(range(10**9))
-    yield Row(check, f"{case}: frame", timed(lambda: session.run(frames[next(turn) % len(frames)])), "ms")
+    yield Row(check, f"{case}: frame", timed(lambda: session.run(frames[next(turn) % len(frames)])), "ms", note=note)
     at = [0]
 
     def ahead() -> None:
@@ -168,7 +181,7 @@ def check_onnxruntime(work: Path) -> Rows:
 
     check = "onnxruntime cuda"
     for name, onnx in networks(work).items():
-        feeds = random_feeds(onnx)
+        feeds = feeds_of(name, onnx)
         with open_session(onnx, "cuda") as session:
             off = difference(session.run(feeds), on_processor(onnx, feeds))
             yield Row(check, f"{name}: difference", off, "of range", off <= TOLERANCE["fp32"])
@@ -266,55 +279,6 @@ def has_gpu() -> bool:
     from realtime.backends.gpus import gpus
 
     return bool(gpus())
-
-
-def random_feeds(onnx: Path) -> dict[str, Any]:
-    import numpy as np
-
-    from realtime.backends.select import open_session
-
-    random = np.random.default_rng(1)
-    with open_session(onnx, "onnxruntime") as session:
-        return {spec.name: random.uniform(0, 1, spec.shape).astype(spec.dtype) for spec in session.specs.inputs}
-
-
-def some_frames(size: tuple[int, int]) -> list[Any]:
-    """Six pictures of smooth noise, so that each is another buffer with other pixels."""
-    import cv2
-    import numpy as np
-
-    random = np.random.default_rng(2)
-    small = [random.integers(0, 256, (9, 16, 3), np.uint8) for _ in range(6)]
-    return [np.ascontiguousarray(cv2.resize(each, (size[1], size[0]), interpolation=cv2.INTER_CUBIC)) for each in small]
-
-
-def small_feeds(graph: str, size: tuple[int, int]) -> dict[str, Any]:
-    import numpy as np
-
-    region = np.array([size[1] / 2, size[0] / 2, size[0] * 0.6, 5.0], np.float32)
-    latent = np.random.default_rng(3).standard_normal((1, 512)).astype(np.float32)
-    return {"region": region} | ({"latent": latent / np.linalg.norm(latent)} if graph == "follow_swap" else {})
-
-
-def on_processor(onnx: Path, feeds: Mapping[str, Any]) -> dict[str, Any]:
-    from realtime.backends.onnxruntime import load
-
-    session = load().InferenceSession(str(onnx), providers=["CPUExecutionProvider"])
-    names = [port.name for port in session.get_outputs()]
-    return dict(zip(names, session.run(names, dict(feeds)), strict=True))
-
-
-def difference(found: Mapping[str, Any], truth: Mapping[str, Any]) -> float:
-    """The worst output's mean difference over its range; infinite where something is no number."""
-    import numpy as np
-
-    worst = 0.0
-    for name, expected in truth.items():
-        a, b = np.asarray(found[name], np.float64).ravel(), np.asarray(expected, np.float64).ravel()
-        scale = max(float(np.ptp(b)), float(np.abs(b).max()) * 0.01, 1e-6)
-        off = float(np.abs(a - b).mean()) / scale
-        worst = max(worst, off if np.isfinite(off) else float("inf"))
-    return worst
 
 
 def timed(call: Callable[[], Any], runs: int = 60) -> float:

@@ -137,7 +137,7 @@ class TestOpening:
             assert opener.open(name, onnx).backend.startswith(("openvino cpu", "onnxruntime cpu"))
         (said,) = opener.remarks()
         assert said.startswith("not using a built engine: The engine a.tensorrt") and words in said
-        assert f"run `python -m realtime engines --models a --engines {tmp_path}`. The same goes for b." in said
+        assert f"run `python -m realtime engines --models {onnx} --engines {tmp_path}`. The same goes for b." in said
 
     def test_a_gpu_without_memory_falls_back_and_says_so(self, here: Here, driver: FakeDriver, tmp_path: Path, onnx: Path) -> None:
         here(1)
@@ -260,6 +260,17 @@ class TestFollow:
         assert "follow_swap-swap takes 35 ms a frame" in opener.remarks()[0]
         assert opener.open_follow_swap(swap, "swap", onnx) is None
         assert "another version of the model" in opener.remarks()[0]
+        assert f"--models follow_swap:{onnx} --engines" in opener.remarks()[0]
+
+    def test_a_graph_of_an_earlier_version_of_the_program_is_refused_and_the_mesh_follows_alone(
+        self, here: Here, driver: FakeDriver, tmp_path: Path, onnx: Path
+    ) -> None:
+        here(1)
+        _built(tmp_path, "follow", onnx, onnx_sha256=f"{sha256_of(onnx)}+{'0' * 64}")
+        opener = _networks(tmp_path)
+        assert opener.open_follow(onnx) is None
+        cure = f"run `python -m realtime engines --models follow --engines {tmp_path}`"
+        assert f"was made by another version of this program: {cure}" in opener.remarks()[0]
 
     def test_an_engine_of_another_model_is_refused(self, here: Here, driver: FakeDriver, tmp_path: Path, onnx: Path) -> None:
         here(1)

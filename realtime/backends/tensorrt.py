@@ -46,6 +46,11 @@ class TensorRtSession(BoundSession):
             ours = self._execution.prepare(self._stream, {**self._taken.addresses, **self._given.addresses}, opened)
             self._replay = Replay(device, self._stream, graphs=ours)
 
+    @property
+    def captures(self) -> int:
+        """Graphs made so far: one at most."""
+        return self._replay.captures
+
     def _infer(self) -> None:
         with self._device:
             self._replay.run((), self._work)

@@ -19,6 +19,7 @@ from realtime.backends.base import BUILD
 from realtime.backends.gpus import Gpu
 from realtime.errors import BackendError
 from realtime.machine import processor
+from realtime.models.catalog import MODELS
 from realtime.models.records import replace, sha256_of
 
 FORMAT = 1
@@ -76,16 +77,31 @@ def rebuild_command(model: str, folder: Path) -> str:
     from realtime.storage import engines_folder  # here: only who has something to complain of needs it
 
     usual = folder.absolute() == engines_folder().absolute()
-    place = "" if usual else f' --engines "{folder}"' if " " in str(folder) else f" --engines {folder}"
-    return f"{BUILD} --models {model}{place}"
+    place = "" if usual else f" --engines {_quoted(folder)}"
+    return f"{BUILD} --models {_quoted(model)}{place}"
+
+
+def _quoted(text: object) -> str:
+    return f'"{text}"' if " " in str(text) else str(text)
+
+
+def asked_for(model: str, onnx: Path | Sequence[Path], graph: str = "") -> str:
+    """By which name the builder is asked for the engines of a model: files of the user's by their path."""
+    files = [onnx] if isinstance(onnx, Path) else onnx
+    if len(files) > 1:  # a graph around the mesh and a swap network
+        return f"{graph}:{asked_for(model.removeprefix(f'{graph}-'), files[-1])}"
+    return model if graph or model in MODELS else str(files[0])
 
 
 def path_of(folder: Path, model: str) -> Path:
     return folder / f"{model}.json"
 
 
-def read(folder: Path, model: str) -> list[Entry]:
-    """The engines of a model; none without a manifest. Raises BackendError for a manifest that makes no sense."""
+def read(folder: Path, model: str, asked: str = "") -> list[Entry]:
+    """The engines of a model; none without a manifest. Raises BackendError for a manifest that makes no sense.
+
+    `asked`: by which name the builder is asked for them, where that is another.
+    """
     path = path_of(folder, model)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -95,7 +111,8 @@ def read(folder: Path, model: str) -> list[Entry]:
     except FileNotFoundError:
         return []
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise BackendError(f"The manifest {path.name} makes no sense ({error}): run `{rebuild_command(model, folder)} --force`.") from error
+        cure = f"{rebuild_command(asked or model, folder)} --force"
+        raise BackendError(f"The manifest {path.name} makes no sense ({error}): run `{cure}`.") from error
 
 
 def _checked(entry: Entry) -> Entry:
@@ -131,7 +148,9 @@ def file_name(model: str, target: str, precision: str, sha256: str, suffix: str)
 def problem(entry: Entry, folder: Path, onnx_sha256: str, version: str | None, device: Mapping[str, Any]) -> str:
     """What keeps the engine from being used, as half a sentence; empty when it fits. `version` None: not looked at."""
     if entry.onnx_sha256 != onnx_sha256:
-        return "was made of another version of the model"
+        models, _, _ = onnx_sha256.rpartition("+")  # of a graph, the last is that of the code which writes it
+        same = models and models == entry.onnx_sha256.rpartition("+")[0]
+        return "was made by another version of this program" if same else "was made of another version of the model"
     if version is not None and entry.version != version:
         return f"was built with {entry.library} {entry.version} and this is {version}"
     for what, value in device.items():
@@ -160,13 +179,14 @@ def find(
     fit any more is told to `refused` in a sentence with the command that rebuilds, and the next is looked at; without `refused` it is
     raised as BackendError, as is a manifest that makes no sense. `onnx` and `graph`: what it was made of, as in `fingerprint`.
     """
-    rows = [entry for entry in read(folder, model) if entry.chosen and entry.target in versions]
+    asked = asked_for(model, onnx, graph)
+    rows = [entry for entry in read(folder, model, asked) if entry.chosen and entry.target in versions]
     made_of = _made_of(onnx, graph) if rows else ""
     for entry in sorted(rows, key=_preference):
         wrong = problem(entry, folder, made_of, versions[entry.target], _device(entry)) or gpu_problem(entry, gpu)
         if not wrong:
             return entry
-        sentence = f"The engine {entry.file} {wrong}: run `{rebuild_command(model, folder)}`."
+        sentence = f"The engine {entry.file} {wrong}: run `{rebuild_command(asked, folder)}`."
         if refused is None:
             raise BackendError(sentence)
         refused(sentence)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ def judge_waiting(settings: Settings, notify: Callable[[str], None]) -> None:
     folder = settings.engines or engines_folder()
     targets = [name for name in ENGINES if settings.backend in (AUTO, name)]
     try:
-        found = list(_waiting(folder, model_store().folder, targets))
+        found = list(_waiting(folder, list(engined(folder, model_store().folder, settings)), targets))
         for target, networks in found:
             names = ", ".join(network.name for network in networks)
             notify(f"judging the {target} engines of {names}, once: they were built where there was no GPU; a few minutes")
@@ -37,13 +37,12 @@ def judge_waiting(settings: Settings, notify: Callable[[str], None]) -> None:
         notify(str(error))
 
 
-def _waiting(folder: Path, models: Path, targets: list[str]) -> Iterator[tuple[str, tuple[Network, ...]]]:
-    """For each target the networks whose engines wait to be judged on the first GPU."""
+def _waiting(folder: Path, there: Sequence[Network], targets: Sequence[str]) -> Iterator[tuple[str, tuple[Network, ...]]]:
+    """For each target those of the networks whose engines wait to be judged on the first GPU."""
     from realtime.backends.gpus import gpus
     from realtime.backends.select import describe
     from realtime.builder import manifest
 
-    there = list(engined(folder, models))
     for status in describe(targets) if there else ():
         versions = {status.name: status.version} if status.usable else {}
         waiting = [each for each in there if manifest.pending(folder, each.name, each.paths, versions, gpus()[0], each.recipe.graph)]
@@ -51,19 +50,32 @@ def _waiting(folder: Path, models: Path, targets: list[str]) -> Iterator[tuple[s
             yield status.name, tuple(waiting)
 
 
-def engined(folder: Path, models: Path) -> Iterator[Network]:
-    """Those that have engines, by the recipes, and whose files are there."""
+def engined(folder: Path, models: Path, settings: Settings | None = None) -> Iterator[Network]:
+    """Those that have engines, by the recipes, and whose files are there; of the user's own files those that the settings name."""
     from realtime.builder import recipes
     from realtime.models.catalog import MODELS
 
     book = _with_follow(recipes.read(folder / "recipes.toml"))
-    files = {name: models / f"{name}.onnx" for name in MODELS}
+    files, own = {name: models / f"{name}.onnx" for name in MODELS}, _own_files(settings)
     for path in sorted(folder.glob("*.json")):
-        name = path.stem.replace(f"{WHOLE}-", f"{WHOLE}:")
-        if name.removeprefix(f"{WHOLE}:") in MODELS or name in book.rows:
-            (network,) = recipes.networks([name], book, files)
+        of = path.stem.removeprefix(f"{WHOLE}-")
+        around = "" if of == path.stem else f"{WHOLE}:"
+        named, contract = own.get(of, (of, None))
+        if of in own or of in MODELS or book.of(path.stem).graph:
+            name = f"{around}{named}" if of in own or of in MODELS else path.stem
+            (network,) = recipes.networks([name], book, files, contract)
             if all(part.is_file() for part in network.paths):
                 yield network
+
+
+def _own_files(settings: Settings | None) -> dict[str, tuple[str, str | None]]:
+    """Files of networks that the settings name, and the contract that is named for one, by what their engines are called."""
+    if settings is None:
+        return {}
+    others = (settings.detector, settings.landmarker, settings.recogniser, settings.enhance or "")
+    named = {**dict.fromkeys(others), settings.swapper: settings.swap_contract}
+    files = {Path(name).expanduser(): contract for name, contract in named.items() if name.endswith(".onnx")}
+    return {file.stem: (str(file), contract) for file, contract in files.items() if file.is_file()}
 
 
 def _with_follow(book: Recipes) -> Recipes:

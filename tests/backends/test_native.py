@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Any
 
@@ -146,12 +147,31 @@ def _dilated() -> Network:
     return net
 
 
+def _halved_odd() -> Network:
+    net = Network(24, 36)
+    x = net.block(net.prelu(net.conv("image", 16, 3, 3, AFTER, stride=2), 16), 16, halving=True)
+    net.block(x, 16, halving=True)  # of 6 x 9
+    return net
+
+
+def _padded_by(value: float, **attributes: Any) -> Network:
+    """More channels, which begin as something else than zeros."""
+    net = typical()
+    pad = next(node for node in net.nodes if node.op_type == "Pad")
+    pad.input.append(net.constant(values=np.float32(value)))
+    pad.attribute.extend(helper.make_attribute(name, given) for name, given in attributes.items())
+    return net
+
+
 REFUSED = {
     "no residual": lambda: _without("Add"),
     "no pooling": lambda: _without("MaxPool"),
     "channels that fill no tile": _wider,
     "a dilated window": _dilated,
     "an odd size": lambda: typical(24, 20),
+    "half of an odd size": _halved_odd,
+    "channels of ones": lambda: _padded_by(1.0),
+    "channels as at the edge": lambda: _padded_by(0.0, mode="edge"),
 }
 
 
@@ -184,6 +204,16 @@ def test_a_plan_is_kept_and_made_anew_when_damaged(tmp_path: Path, monkeypatch: 
     assert same()
     monkeypatch.setattr("realtime.backends.native.plan.read", lambda path: pytest.fail("not read from the cache"))
     assert same()
+
+
+def test_a_plan_that_cannot_be_written_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(file: Any, **arrays: Any) -> None:
+        file.write(b"as far as it went")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(np, "savez", full)
+    NativeSession(typical().save(tmp_path / "net.onnx"), cache=tmp_path / "cache")
+    assert list((tmp_path / "cache").iterdir()) == []
 
 
 def test_another_network_of_the_same_name_has_a_plan_of_its_own(tmp_path: Path) -> None:

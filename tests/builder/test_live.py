@@ -66,7 +66,7 @@ def test_uses_what_fits_and_refuses_what_was_altered(twin: Path, engines: Path, 
     file.write_bytes(file.read_bytes()[:-100])
     assert backend_of() == ["openvino cpu fp32"] * 2
     assert len(said) == 1
-    assert f"was altered or is incomplete: run `python -m realtime engines --models twin --engines {engines}`" in said[0]
+    assert f"was altered or is incomplete: run `python -m realtime engines --models {twin} --engines {engines}`" in said[0]
 
 
 def test_two_refusals_are_one_sentence(twin: Path, tmp_path: Path) -> None:

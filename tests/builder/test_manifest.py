@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pytest
 
 from realtime.backends.gpus import Gpu
-from realtime.builder import manifest
+from realtime.builder import manifest, recipes
 from realtime.builder.manifest import Entry
 from realtime.errors import BackendError
 from realtime.machine import processor
@@ -76,7 +76,8 @@ def test_finds_the_fastest_chosen(tmp_path: Path, onnx: Path) -> None:
 )
 def test_refuses_what_does_not_fit(tmp_path: Path, onnx: Path, changes: dict[str, Any], words: str) -> None:
     manifest.write(tmp_path, "m", [_entry(tmp_path, onnx, **changes)])
-    with pytest.raises(BackendError, match=f"{words}.*python -m realtime engines --models m --engines {re.escape(str(tmp_path))}`"):
+    cure = re.escape(f"python -m realtime engines --models {onnx} --engines {tmp_path}`")
+    with pytest.raises(BackendError, match=f"{words}.*{cure}"):
         manifest.find(tmp_path, "m", onnx, _VERSIONS)
 
 
@@ -84,6 +85,32 @@ def test_the_cure_names_the_folder_unless_it_is_the_usual_one(tmp_path: Path, mo
     monkeypatch.setenv("REALTIME_ENGINES", str(tmp_path))
     assert manifest.rebuild_command("m", tmp_path) == "python -m realtime engines --models m"
     assert manifest.rebuild_command("m", tmp_path / "my own") == f'python -m realtime engines --models m --engines "{tmp_path / "my own"}"'
+
+
+def test_the_cure_names_what_the_builder_knows(tmp_path: Path) -> None:
+    """Files of the user's by their path, networks of the catalogue and graphs of ours by their name."""
+    own, mesh, known = tmp_path / "my.onnx", tmp_path / "mesh.onnx", tmp_path / "inswapper_128.onnx"
+    asked = {
+        manifest.asked_for("mesh", mesh): "mesh",
+        manifest.asked_for("my", own): str(own),
+        manifest.asked_for("follow", [mesh], "follow"): "follow",
+        manifest.asked_for("follow_swap-my", [mesh, own], "follow_swap"): f"follow_swap:{own}",
+        manifest.asked_for("follow_swap-inswapper_128", [mesh, known], "follow_swap"): "follow_swap:inswapper_128",
+    }
+    assert all(found == wanted for found, wanted in asked.items())
+    own.touch()
+    recipes.check_names(list(asked), recipes.Recipes(rows={"follow": recipes.Recipe(graph="follow", of="mesh")}))
+
+
+def test_an_engine_of_an_earlier_version_of_the_program_is_refused(tmp_path: Path, onnx: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The graphs are written by our own code: another code, another engine, though the networks are the same."""
+    monkeypatch.setattr(manifest, "_sha256_of_code", lambda: "0" * 64)
+    earlier = manifest.fingerprint([onnx], "follow")
+    monkeypatch.undo()
+    entry = _entry(tmp_path, onnx, file="follow.openvino.int8.01234567.blob", onnx_sha256=earlier)
+    manifest.write(tmp_path, "follow", [entry])
+    with pytest.raises(BackendError, match="was made by another version of this program: run `python -m realtime engines --models follow "):
+        manifest.find(tmp_path, "follow", onnx, _VERSIONS, graph="follow")
 
 
 def test_refuses_a_missing_engine(tmp_path: Path, onnx: Path) -> None:
@@ -153,7 +180,7 @@ class TestOnGpus:
         assert manifest.find(tmp_path, "m", onnx, self.BOTH, gpu, said.append) == cpu
         assert len(said) == 1
         assert re.fullmatch(
-            rf"The engine m\.tensorrt\.fp16\S+ {words}: run `python -m realtime engines --models m --engines .*`\.", said[0]
+            rf"The engine m\.tensorrt\.fp16\S+ {words}: run `python -m realtime engines --models .*m\.onnx --engines .*`\.", said[0]
         )
         with pytest.raises(BackendError, match=words):
             manifest.find(tmp_path, "m", onnx, self.BOTH, gpu)

@@ -6,6 +6,7 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
+import onnx
 import pytest
 
 from realtime.backends import select
@@ -19,6 +20,7 @@ from realtime.errors import BackendError
 from realtime.models.records import sha256_of
 from realtime.settings import Settings
 from tests.test_networks import _built
+from tests.twins.inswapper import random_twin
 
 SETTINGS = Settings(sources=())
 GPU = Gpu(89, 12040, "Fake GPU", 2**33)
@@ -45,9 +47,9 @@ def plans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Plan]:
     return made
 
 
-def _wait(engines: Path, name: str, onnx: Path, made_of: str, **changes: Any) -> None:
+def _wait(engines: Path, name: str, model: Path, made_of: str, **changes: Any) -> None:
     waiting = {"chosen": False, "gate": {"verdict": "pending", "ms": None}, "onnx_sha256": made_of, **changes}
-    _built(engines, name, onnx, **waiting)
+    _built(engines, name, model, **waiting)
 
 
 def test_judges_what_waits_for_this_gpu_and_says_so(plans: list[Plan]) -> None:
@@ -66,6 +68,19 @@ def test_so_it_does_for_the_whole_path_around_a_swap_network(plans: list[Plan], 
     judge_waiting(SETTINGS, lambda said: None)
     (network,) = [each for each in plans[0].networks if each.recipe.graph == "follow_swap"]
     assert network.name == "follow_swap-inswapper_128" and list(network.paths) == files
+
+
+def test_so_it_does_for_a_file_of_the_user_that_the_run_swaps_by(plans: list[Plan], tmp_path: Path) -> None:
+    own, engines = tmp_path / "my own.onnx", tmp_path / "engines"
+    onnx.save(random_twin(channels=4), own)
+    (engines / "recipes.toml").write_text('[models."my own"]\nrole = "swapper"\n')
+    _wait(engines, "my own", own, sha256_of(own))
+    _wait(engines, "follow_swap-my own", own, manifest.fingerprint([tmp_path / "models" / "mesh.onnx", own], "follow_swap"))
+    judge_waiting(SETTINGS, lambda said: None)
+    assert "my own" not in [network.name for network in plans.pop().networks], "a file that this run does not use"
+    judge_waiting(dataclasses.replace(SETTINGS, swapper=str(own), swap_contract="inswapper"), lambda said: None)
+    assert [network.name for network in plans[0].networks] == ["follow", "follow_swap-my own", "mesh", "my own"]
+    assert [list(network.paths)[-1] for network in plans[0].networks if "own" in network.name] == [own, own]
 
 
 def test_looks_where_the_run_is_told_to_look(plans: list[Plan], tmp_path: Path) -> None:

@@ -13,30 +13,16 @@ from realtime.graphs.detect import detect
 from realtime.graphs.follow import Swap, follow, follow_swap
 from realtime.models.store import ModelStore
 from realtime.vision.align import ARCFACE_112
+from tests.models.rtx import engine_size
 from tests.twins import inswapper, mesh
-
-trt = pytest.importorskip("tensorrt_rtx", reason="TensorRT-RTX is not installed: pip install tensorrt-rtx")
 
 _FRAMES = ((480, 640, 3), (720, 1280, 3), (2160, 3840, 3))
 """Smallest, likeliest and largest frame."""
 
 
 def _built(model: Any) -> int:
-    """Bytes of the engine for two generations of GPUs. Fails with the parser's words."""
-    logger = trt.Logger(trt.Logger.ERROR)
-    builder = trt.Builder(logger)
-    network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
-    parser = trt.OnnxParser(network, logger)
-    assert parser.parse(model.SerializeToString()), [parser.get_error(i).desc() for i in range(parser.num_errors)]
-    config, profile = builder.create_builder_config(), builder.create_optimization_profile()
-    profile.set_shape("frame", *_FRAMES)
-    config.add_optimization_profile(profile)
-    config.num_compute_capabilities = 2
-    config.set_compute_capability(trt.ComputeCapability.SM86, 0)
-    config.set_compute_capability(trt.ComputeCapability.SM89, 1)
-    engine = builder.build_serialized_network(network, config)
-    assert engine is not None
-    return int(engine.nbytes)
+    """Bytes of the engine for two generations of GPUs."""
+    return engine_size(model.SerializeToString(), {"frame": _FRAMES}, (86, 89))
 
 
 def _swapped(size: int, element: int = onnx.TensorProto.FLOAT) -> Any:

@@ -70,7 +70,7 @@ def test_sizes_that_the_graph_does_not_take_go_the_other_way() -> None:
 
 
 def test_another_graph_is_refused() -> None:
-    with pytest.raises(ModelError, match="this one takes region, latent too"):
+    with pytest.raises(ModelError, match="and region: it takes latent, region"):
         FusedLandmarker(_Frames(inputs=("region", "latent")), FakeLandmarker())
 
 

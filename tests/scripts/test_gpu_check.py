@@ -15,9 +15,13 @@ import onnx
 import pytest
 
 from realtime.backends import cuda, engine, place
-from realtime.backends.base import TensorSpec
+from realtime.backends.base import TensorSpec, UnavailableError
 from realtime.backends.gpus import Gpu, gpus
 from realtime.backends.onnxruntime import load
+from realtime.builder import prepare
+from realtime.builder.contract import Contract
+from realtime.builder.wrap import wrap
+from realtime.models.store import ModelStore
 from tests.backends.gpu import FakeDriver
 from tests.backends.library import FakeTensorRt
 from tests.twins.inswapper import random_twin
@@ -54,8 +58,8 @@ def driver(monkeypatch: pytest.MonkeyPatch, script: ModuleType) -> FakeDriver:
 class _Target:
     """Builds "engines" whose library runs the ONNX file on ONNX Runtime, a little wrong if `off`."""
 
-    def __init__(self, driver: FakeDriver, monkeypatch: pytest.MonkeyPatch, rtx: bool, off: float = 0.0) -> None:
-        self._driver, self._monkeypatch, self._rtx, self._off = driver, monkeypatch, rtx, off
+    def __init__(self, driver: FakeDriver, monkeypatch: pytest.MonkeyPatch, rtx: bool, off: float = 0.0, capturable: bool = True) -> None:
+        self._driver, self._monkeypatch, self._rtx, self._off, self._capturable = driver, monkeypatch, rtx, off, capturable
 
     def version(self) -> str:
         return "11.4"
@@ -71,6 +75,7 @@ class _Target:
 
         model = onnx.load(source)
         library = FakeTensorRt(self._driver, _specs(model.graph.input), _specs(model.graph.output), network, rtx=self._rtx)
+        library.capturable = self._capturable
         self._monkeypatch.setattr(engine, "import_module", lambda name: library)
 
 
@@ -132,6 +137,55 @@ def test_a_path(graph: str, script: ModuleType, driver: FakeDriver, tmp_path: Pa
     cases = [row.case for row in rows if row.case.startswith("fp32 small, graphs own")]
     assert [case.partition(": ")[2] for case in cases] == ["difference", "frame", "frame, next uploaded beside it", "same frame again"]
     assert driver.alive == {} and driver.contexts == 0 and driver.count("cuGraphLaunch") > 0
+
+
+def test_a_graph_that_cannot_be_captured_is_told(
+    script: ModuleType, driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else its time would pass for that of a graph."""
+    onnx.save(random_twin(32, 8, 4), tmp_path / "swap.onnx")
+    monkeypatch.setattr(script, "networks", lambda work: {"swap": tmp_path / "swap.onnx"})
+    monkeypatch.setattr(script, "target", lambda library: _Target(driver, monkeypatch, True, capturable=False))
+    monkeypatch.setattr(script, "PRECISIONS", ("fp32",))
+    rows = [row for row in script.check_network("tensorrt-rtx", "swap")(tmp_path) if row.case.startswith("fp32, ") and row.note]
+    assert [(row.case, row.ok) for row in rows] == [("fp32, graphs own: run", True)] and "cannot be captured" in rows[0].note
+
+
+def test_without_what_drives_the_gpu_it_builds_and_says_what_could_not_run(
+    script: ModuleType, driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TensorRT alone, neither cuda-bindings nor PyCUDA: nothing is wrong."""
+    onnx.save(random_twin(32, 8, 4), tmp_path / "swap.onnx")
+    monkeypatch.setattr(script, "networks", lambda work: {"swap": tmp_path / "swap.onnx"})
+    monkeypatch.setattr(script, "target", lambda library: _Target(driver, monkeypatch, False))
+    monkeypatch.setattr(script, "PRECISIONS", ("fp32",))
+
+    def missing() -> None:
+        raise UnavailableError("cuda-bindings cannot be loaded: install it with `pip install cuda-bindings`.")
+
+    monkeypatch.setattr(cuda, "load", missing)
+    rows = list(script.check_network("tensorrt", "swap")(tmp_path))
+    assert {row.ok for row in rows if "build" in row.case} == {True}
+    assert {(row.ok, "cuda-bindings" in row.note) for row in rows if "build" not in row.case} == {(None, True)}
+
+
+@pytest.mark.models
+def test_lower_precisions_by_themselves_stay_far_within_the_tolerances(
+    models: ModelStore, script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a GPU does otherwise has to be told from what half precision does. On noise, where there is no face, it could not."""
+    monkeypatch.setenv("REALTIME_MODELS", str(models.folder))
+    mesh, size = script.networks(tmp_path)["mesh"], (480, 854)
+    half, whole = tmp_path / "half.onnx", tmp_path / "follow.onnx"
+    prepare.fp16(mesh, half, [])
+    wrap("follow", [half], Contract(), whole)
+    feeds = {"frame": script.some_frames(size)[0], **script.small_feeds("follow", size)}
+    truth = script.on_processor(script.graph_file("follow", [mesh], tmp_path), feeds)
+    assert truth["presence"][0] > 0.99, "the region is that of the face"
+    assert script.difference(script.on_processor(whole, feeds), truth) < script.TOLERANCE["fp16"] / 10
+    quantised, feeds = tmp_path / "int8.onnx", script.feeds_of("mesh", mesh)
+    prepare.int8(mesh, quantised, [feeds])
+    assert script.difference(script.on_processor(quantised, feeds), script.on_processor(mesh, feeds)) < script.TOLERANCE["int8"] / 5
 
 
 @pytest.mark.skipif(bool(gpus()), reason="there is a GPU")

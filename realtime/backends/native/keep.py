@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -62,10 +62,12 @@ def _load(place: Path) -> Plan | None:
 def _save(made: Plan, place: Path) -> None:
     """Under a temporary name first; a folder that cannot be written only costs time at the next start."""
     rest = {name: value for name, value in asdict(made).items() if name not in _ARRAYS}
+    temporary = place.with_name(f"{place.name}.{os.getpid()}.tmp")
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=place.parent, suffix=".npz", delete=False) as file:
+        with temporary.open("wb") as file:
             np.savez(file, steps=made.steps, weights=made.weights, table=made.table, rest=np.array(json.dumps(rest)))
-        os.replace(file.name, place)  # noqa: PTH105
+        temporary.replace(place)
     except OSError:
-        return
+        with suppress(OSError):
+            temporary.unlink()

@@ -167,6 +167,7 @@ class _Planner:
         taps, offsets = self._filters(deep, source.channels, kernel=3, stride=stride, pads=pads, group=source.channels)
         weights, biases = self._filters(conv, source.channels, kernel=1)
         _demand(len(taps) == source.channels, f"{deep.name} makes {len(taps)} channels of {source.channels}")
+        _demand(not (halving and (source.height % 2 or source.width % 2)), f"{deep.name} halves {source.height} x {source.width}")
         self._check_residual(other, deep.input[0], source.channels, len(weights), halving)
         at = self._pack(_depthwise(taps, offsets), _tiles(weights.reshape(len(weights), -1), biases, slopes, TILE))
         height, width = (source.height // 2, source.width // 2) if halving else (source.height, source.width)
@@ -208,7 +209,9 @@ class _Planner:
         maker = self._maker(other)
         if _op(maker) == "Pad":
             pads = self._constant(maker.input[1]).reshape(-1).tolist()
-            _demand(pads == [0, 0, 0, 0, 0, wanted - channels, 0, 0], f"{other} is padded by {pads}")
+            zeros = len(maker.input) < 3 or not maker.input[2] or not self._constant(maker.input[2]).any()
+            zeros = zeros and all(each.s == b"constant" for each in maker.attribute if each.name == "mode")
+            _demand(zeros and pads == [0, 0, 0, 0, 0, wanted - channels, 0, 0], f"{other} is padded by {pads}")
             other = maker.input[0]
             maker = self._maker(other)
         elif channels != wanted:

@@ -45,8 +45,7 @@ class RetinaFaceDecoder:
 
     @staticmethod
     def fits(specs: SessionSpecs) -> bool:
-        widths = sorted(output.shape[-1] for output in specs.outputs if output.shape)
-        return widths == sorted(_WIDTHS)
+        return sorted(output.shape[-1:] for output in specs.outputs) == sorted((width,) for width in _WIDTHS)
 
     def decode(self, outputs: Mapping[str, Array], score: float) -> Floats:
         boxes, both, points = (outputs[name][0] for name in self._outputs)

@@ -51,8 +51,7 @@ class ScrfdDecoder:
 
     @staticmethod
     def fits(specs: SessionSpecs) -> bool:
-        widths = sorted(output.shape[-1] for output in specs.outputs if output.shape)
-        return widths == sorted(_WIDTHS * len(STRIDES))
+        return sorted(output.shape[-1:] for output in specs.outputs) == sorted((width,) for width in _WIDTHS * len(STRIDES))
 
     def decode(self, outputs: Mapping[str, Array], score: float) -> Floats:
         return np.concatenate([self._decode(outputs, stride, score) for stride in STRIDES])

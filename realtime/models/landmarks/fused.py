@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 import numpy as np
 
@@ -12,16 +12,16 @@ from realtime.models.base import Landmarker
 from realtime.types import MESH_POINTS, Array, Image, Landmarks, Region
 
 
-class FusedLandmarker:
-    """Finds the mesh in a region of a frame by the graph `follow` of `graphs`: crop, network and coordinates are in it.
+class FrameLandmarker:
+    """What the landmarkers on graphs that take whole frames have in common.
 
-    `otherwise` takes frames of sizes that the session does not. An image that is the very object of the call before is not uploaded again,
-    for a tracker looks at a frame several times. It is kept until the next, and must not change meanwhile, as no captured image does.
+    `session` has these small inputs and no others; frames of sizes that it does not take are `otherwise`'s. Raises ModelError.
     """
 
-    def __init__(self, session: FrameSession, otherwise: Landmarker) -> None:
-        if session.inputs.keys() != {"region"}:
-            raise ModelError(f"A graph that follows takes a frame and a region: this one takes {', '.join(session.inputs)} too.")
+    def __init__(self, session: FrameSession, otherwise: Landmarker, inputs: Set[str]) -> None:
+        if session.inputs.keys() != inputs:
+            wanted, given = (", ".join(sorted(names)) for names in (inputs, session.inputs.keys()))
+            raise ModelError(f"This graph was to take a frame and {wanted}: it takes {given}.")
         self.session = session
         self._region = session.inputs["region"]
         self._otherwise = otherwise
@@ -33,6 +33,17 @@ class FusedLandmarker:
     @property
     def backend(self) -> str:
         return self.session.backend
+
+
+class FusedLandmarker(FrameLandmarker):
+    """Finds the mesh in a region of a frame by the graph `follow` of `graphs`: crop, network and coordinates are in it.
+
+    An image that is the very object of the call before is not uploaded again, for a tracker looks at a frame several times. It is kept
+    until the next, and must not change meanwhile, as no captured image does.
+    """
+
+    def __init__(self, session: FrameSession, otherwise: Landmarker) -> None:
+        super().__init__(session, otherwise, {"region"})
 
     def landmarks(self, image: Image, region: Region) -> Landmarks:
         """As `MeshLandmarker.landmarks`; a network that gives anything but numbers saw no face: the presence is 0."""

@@ -8,9 +8,8 @@ from typing import Final
 import numpy as np
 
 from realtime.backends.base import FrameSession
-from realtime.errors import ModelError
 from realtime.models.base import Landmarker
-from realtime.models.landmarks.fused import mesh_of
+from realtime.models.landmarks.fused import FrameLandmarker, mesh_of
 from realtime.types import Array, Image, Landmarks, Region
 from realtime.vision import geometry
 from realtime.vision.geometry import Transform
@@ -19,7 +18,7 @@ NEAR: Final = 0.03
 """Of the crop's side: how far the crop of the graph, which knows nothing of the smoothing over time, may be from where it is wanted."""
 
 
-class SwappingLandmarker:
+class SwappingLandmarker(FrameLandmarker):
     """Finds the mesh by the graph `follow_swap` of `graphs`, which gives the swapped crop too; implements `Landmarker` and `Ahead`.
 
     Only the first look at a frame goes through it, and only when the frame before ended with a swap: then it is nearly always the only
@@ -27,23 +26,12 @@ class SwappingLandmarker:
     """
 
     def __init__(self, session: FrameSession, otherwise: Landmarker) -> None:
-        if session.inputs.keys() != {"region", "latent"}:
-            raise ModelError(f"A graph that follows and swaps takes a region and a latent: this one takes {', '.join(session.inputs)}.")
-        self.session = session
-        self._region, self._latent = session.inputs["region"], session.inputs["latent"]
-        self._otherwise = otherwise
+        super().__init__(session, otherwise, {"region", "latent"})
+        self._latent = session.inputs["latent"]
         self._expected = False
         self._seen: Image | None = None
         self._swapped_in: Image | None = None
         self._outputs: Mapping[str, Array] = {}
-
-    @property
-    def name(self) -> str:
-        return "mesh"
-
-    @property
-    def backend(self) -> str:
-        return self.session.backend
 
     def landmarks(self, image: Image, region: Region) -> Landmarks:
         """As `FusedLandmarker.landmarks`."""
