@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from realtime.cli import main
+from realtime.__main__ import start
 
 if __name__ == "__main__":
-    raise SystemExit(main(["engines", *sys.argv[1:]]))
+    sys.argv[1:1] = ["engines"]
+    raise SystemExit(start())

@@ -8,11 +8,12 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import signal
 import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import harness, plots
+from realtime import interrupt
 from realtime.errors import RealtimeError
 
 
@@ -24,6 +25,8 @@ def names() -> list[str]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one benchmark; 0 when all limits are kept, 1 when one is missed, 2 when it could not be run as asked."""
+    from benchmarks import harness  # here, as below: what takes long is imported when Ctrl-C has its answer
+
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure speed, latency and quality against their limits.")
     subparsers = parser.add_subparsers(dest="benchmark", required=True, metavar="BENCHMARK")
     for name in names():
@@ -33,8 +36,11 @@ def main(arguments: list[str] | None = None) -> int:
         module.arguments(subparser)
         subparser.set_defaults(run=module.run)
     options = parser.parse_args(arguments)
+    interrupt.raise_again()  # from now on there are children to end
     try:
         return _measured(options)
+    except KeyboardInterrupt:
+        return interrupt.BY_SIGNAL + signal.SIGINT
     except RealtimeError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
@@ -44,6 +50,8 @@ def _measured(options: argparse.Namespace) -> int:
     """Run, and draw what the file then holds."""
     if options.plot is None:
         return int(options.run(options))
+    from benchmarks import plots
+
     plots.check()
     with tempfile.TemporaryDirectory() as folder:
         options.json = options.json or Path(folder) / "report.json"
@@ -54,4 +62,5 @@ def _measured(options: argparse.Namespace) -> int:
 
 
 if __name__ == "__main__":
+    interrupt.leave_at_once()
     sys.exit(main())

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 
 from realtime import guard
 from realtime.errors import RealtimeError, UsageError, is_full
+from realtime.interrupt import BY_SIGNAL
 
 COMMANDS = {
     "cameras": "list the cameras with their formats and rates",
@@ -28,7 +29,6 @@ COMMANDS = {
     "verify": "look for the marks of AI in a picture, video or camera",
     "demo": "swap a face in a moving picture, no camera needed, and measure it",
 }
-BY_SIGNAL = 128  # what shells report for a program ended by a signal is this and its number: 130 for Ctrl-C, 143 for SIGTERM
 BROKEN_PIPE = 141
 
 

@@ -35,6 +35,8 @@ def main(argv: Sequence[str]) -> int:
     values = made.parse(argv)
     seconds: Any = parse_value(option("seconds"), values.seconds, "--seconds")
     folder = writable(Path(values.out).expanduser())
+    import realtime.app  # noqa: F401 - what is large is imported while Ctrl-C ends the process on the spot, which `prepare` changes
+
     with prepare() as kernels:
         report, rows = measured(folder, seconds, kernels)
     write_results(folder, report, rows)

@@ -38,11 +38,11 @@ STYLES = {
 
 def main(argv: Sequence[str]) -> int:
     values = parser().parse(argv)
-    end_on_signals()
     from realtime.builder import recipes, run
     from realtime.builder.candidate import unfinished
     from realtime.storage import engines_folder, model_store
 
+    end_on_signals()
     _check(values)
     folder = Path(values.engines).expanduser() if values.engines else engines_folder()
     book = recipes.read(engines_folder() / "recipes.toml")

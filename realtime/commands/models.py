@@ -28,9 +28,9 @@ def main(argv: Sequence[str]) -> int:
         made.error("say what to do with the models: list, fetch, add or verify")
     if values.action not in ACTIONS:
         made.error(f"unknown action '{values.action}'{near_miss(values.action, tuple(ACTIONS)) or ': say list, fetch, add or verify'}")
-    end_on_signals()
     from realtime.storage import model_store
 
+    end_on_signals()
     models = model_store()
     statuses = ACTIONS[values.action](models, values, made)
     if values.json:

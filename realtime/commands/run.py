@@ -104,10 +104,11 @@ def prepare(kind: str = "mesh") -> Iterator[Callable[[], None]]:
 
     `kind`: "mesh" or "network", what swaps.
     """
-    end_on_signals()
     from realtime.starting import kernels_kept  # here: it brings Numba along, and help is to be instant
 
-    if kernels_kept(kind):
+    kept = kernels_kept(kind)
+    end_on_signals()
+    if kept:
         yield lambda: None
         return
     from realtime.machine import cores

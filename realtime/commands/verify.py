@@ -33,9 +33,9 @@ def main(argv: Sequence[str]) -> int:
     values = parser().parse(argv)
     if (values.file is None) == (values.camera is None):
         parser().error("name a file or a camera, one of the two")
-    end_on_signals()
     from realtime.trust.verify import verify_file, verify_live
 
+    end_on_signals()
     if values.camera is not None:
         name, result = f"camera {values.camera}", verify_live(camera_frames(values.camera))
     else:

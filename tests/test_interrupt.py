@@ -1,0 +1,69 @@
+"""Ctrl-C at any moment of a start ends it with 130 and no traceback. In processes of their own: the one of the tests has signals set up
+otherwise."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from realtime.assets import SOURCE
+
+ROOT = Path(__file__).parents[1]
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows sends Ctrl-C to whole consoles only")
+
+ANSWERS = """
+import os, signal, sys
+from realtime import interrupt
+{first}
+interrupt.leave_at_once()
+{then}
+os.kill(os.getpid(), signal.SIGINT)
+print("went on")
+"""
+
+
+def answer(first: str = "", then: str = "") -> subprocess.CompletedProcess[str]:
+    heeding = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # the tests themselves may run in a background
+    program = heeding + ANSWERS.format(first=first, then=then)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, env=environment, check=False)
+
+
+def test_it_ends_on_the_spot_without_a_word() -> None:
+    ended = answer()
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
+
+
+def test_it_is_an_exception_once_there_is_something_to_put_in_order() -> None:
+    for raising in ("interrupt.raise_again()", "from realtime.commands.signals import end_on_signals; end_on_signals()"):
+        assert "KeyboardInterrupt" in answer(then=raising).stderr
+
+
+def test_where_it_is_ignored_it_still_is() -> None:
+    ignoring = "signal.signal(signal.SIGINT, signal.SIG_IGN)"
+    assert answer(first=ignoring).stdout == "went on\n"
+    assert answer(first=ignoring, then="interrupt.raise_again()").stdout == "went on\n"
+
+
+@pytest.mark.parametrize("module", ["cv2", "numba", "realtime.app"])
+def test_a_start_that_is_interrupted_while_it_imports_says_nothing(tmp_path: Path, module: str) -> None:
+    """The moment is told by what the program has imported, not by a clock."""
+    watching = (
+        "import importlib.abc, os, runpy, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "class Watching(importlib.abc.MetaPathFinder):\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        f"        if name == {module!r}: os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Watching())\n"
+        f"sys.argv = ['realtime', '--source', {str(SOURCE)!r}, '--input', 'synthetic', '--output', 'null']\n"
+        "runpy.run_module('realtime', run_name='__main__', alter_sys=True)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ended = subprocess.run(
+        [sys.executable, "-c", watching], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
