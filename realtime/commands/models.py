@@ -150,7 +150,8 @@ def _footnotes(statuses: Sequence[ModelStatus]) -> None:
     if any(row.fetchable and not row.verified for row in missing):
         out.print("* address and SHA-256 as published elsewhere (`--json` says where); a file that differs is refused", markup=False)
     if not all(row.fetchable for row in missing):
-        out.print(f"bring your own: no SHA-256 was published; get the file and run {program()} models add FILE --as NAME", markup=False)
+        add = f"{program()} models add FILE --as NAME"
+        out.print(f"bring your own: no address or no SHA-256 was published; get the file and run {add}", markup=False)
     if any(each.own for each in statuses):
         out.print("your own file: you added it under this name; its SHA-256 is not the catalogue's", markup=False)
     damaged = [each.name for each in statuses if each.state == "damaged"]

@@ -175,10 +175,8 @@ class ModelStore:
         """Raises ModelError for a model that only the user can bring, or whose licence nobody was asked about."""
         for model in models:
             if not model.fetchable:
-                raise ModelError(
-                    f"{model.terms} No SHA-256 of it was published, so it cannot be fetched safely: get {model.file_name} yourself and "
-                    f"run `{add_command(model)}`."
-                )
+                why = "It is published nowhere" if model.sha256 else "No SHA-256 of it was published, so it cannot be fetched safely"
+                raise ModelError(f"{model.terms} {why}: get {model.file_name} yourself and run `{add_command(model)}`.")
         asking = [model for model in models if model.asks]
         if asking and consent is None:
             names = ", ".join(model.name for model in asking)

@@ -17,6 +17,7 @@ from realtime.models.enhancers.face import FaceEnhancer
 from realtime.models.enhancers.frame import FrameEnlarger
 from realtime.models.landmarks.points import PointLandmarker
 from realtime.models.masks.networks import OcclusionMask, RegionMask
+from realtime.models.masks.occluder import OccluderMask
 from realtime.models.peek import Peek
 from realtime.models.recognisers.arcface import ArcFace
 from realtime.models.swappers.dfm import DfmNetwork
@@ -28,7 +29,7 @@ ADAPTERS: Mapping[str, Callable[[Session, str], object]] = {
     "detectors": lambda session, name: face_finder([session], name),
     "landmarks": lambda session, name: PointLandmarker(session, name),
     "recognisers": lambda session, name: ArcFace(session),
-    "masks": lambda session, name: OcclusionMask(session) if name == "xseg" else RegionMask(session),
+    "masks": lambda session, name: {"xseg": OcclusionMask, "occluder": OccluderMask}.get(name, RegionMask)(session),
     "enhancers": lambda session, name: (FrameEnlarger if "esrgan" in name else FaceEnhancer)(session),
 }
 ROUGH = {"scrfd_500m": 0.12, "scrfd_2.5g": 0.05}

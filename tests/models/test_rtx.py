@@ -26,6 +26,7 @@ NETWORKS: dict[str, Callable[[], Any]] = {
     **{kind: (lambda kind=kind: landmarks.landmark_twin(kind)) for kind in landmarks.SIZES},
     "selfie": masks.person_twin,
     "xseg": masks.occlusion_twin,
+    "occluder": masks.occluder_twin,
     "bisenet": masks.region_twin,
     "palm": lambda: masks.palm_twin((96, 126), (96, 66), 60),
     "hand": masks.hand_twin,

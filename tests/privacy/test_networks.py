@@ -8,6 +8,7 @@ import pytest
 from realtime.backends.fake import FakeSession, Step, spec
 from realtime.errors import ModelError
 from realtime.models.masks.networks import OcclusionMask, PersonMask, RegionMask
+from realtime.models.masks.occluder import OccluderMask
 from realtime.models.swappers.dfm import DfmNetwork
 from tests.pipeline.people import face
 from tests.privacy.harness import shows_mark
@@ -17,6 +18,7 @@ PICTURE = np.full((240, 320, 3), 90, np.uint8)
 MASKS = {
     "person": lambda: PersonMask(FakeSession([spec("x", 1, 3, 64, 64)], [spec("y", 1, 64, 64, 1)], script=BROKEN)),
     "occlusion": lambda: OcclusionMask(FakeSession([spec("x", 1, 256, 256, 3)], [spec("y", 1, 256, 256, 1)], script=BROKEN)),
+    "occluder": lambda: OccluderMask(FakeSession([spec("x", 1, 3, 128, 128)], [spec("y", 1, 1, 64, 64)], script=BROKEN)),
     "region": lambda: RegionMask(FakeSession([spec("x", 1, 3, 512, 512)], [spec("y", 1, 19, 512, 512)], script=BROKEN)),
 }
 

@@ -24,6 +24,15 @@ def person_twin(size: int = 256) -> Any:
     return _model(nodes, {"red": np.array([0])}, ("input_1", [1, 3, size, size]), [("activation_10", [1, size, size, 1])])
 
 
+def occluder_twin() -> Any:
+    """As the occluder network: planes (1, 3, 128, 128) of RGB 0..1 in, (1, 1, 64, 64) out; skin is what is red."""
+    nodes = [
+        helper.make_node("Gather", ["image", "red"], ["a"], axis=1),
+        helper.make_node("AveragePool", ["a"], ["visible"], kernel_shape=[2, 2], strides=[2, 2]),
+    ]
+    return _model(nodes, {"red": np.array([0])}, ("image", [1, 3, 128, 128]), [("visible", [1, 1, 64, 64])])
+
+
 def occlusion_twin() -> Any:
     """As XSeg: pixels (n, 256, 256, 3) of BGR 0..1 in, (n, 256, 256, 1) out; the face is what is blue. It overshoots 0..1, as nets do."""
     nodes = [

@@ -9,7 +9,7 @@ from typing import Any, Final
 from realtime.errors import UsageError
 from realtime.values import existing_file, near_miss
 
-MASKS: Final = ("box", "hull", "mouth", "person", "occlusion", "region", "hands")
+MASKS: Final = ("box", "hull", "mouth", "person", "occlusion", "region", "hands", "occluder")
 COLOURS: Final = ("lab", "histogram", "neck", "light", "motion", "poisson")
 REGIONS: Final = ("skin", "brows", "eyes", "glasses", "nose", "mouth", "lips", "hair")
 """What may be kept. Hair is kept anyway, as is all that is no part of the face."""

@@ -33,7 +33,7 @@ FACE_REGIONS = ("skin", "brows", "eyes", "glasses", "nose", "mouth", "lips")
 """What of them a swap network draws."""
 
 
-class _Eye:
+class Eye:
     """A network's own crop of the frame, as it wants it: planes or pixels, RGB or BGR."""
 
     def __init__(self, session: Session, who: str, size: int | None, *, planes: bool) -> None:
@@ -62,8 +62,8 @@ class PersonMask:
     """
 
     def __init__(self, session: Session, name: str = "person") -> None:
-        self._eye = _Eye(session, "A person mask", None, planes=True)
-        self._output = FloatOutput(_only(session, self._eye.size**2, "A person mask"))
+        self._eye = Eye(session, "A person mask", None, planes=True)
+        self._output = FloatOutput(one_a_pixel(session, self._eye.size**2, "A person mask"))
         self._session, self._name = session, name
         self._shown = np.empty((self._eye.size, self._eye.size), np.uint8)
 
@@ -92,8 +92,8 @@ class OcclusionMask:
     """
 
     def __init__(self, session: Session, name: str = "occlusion") -> None:
-        self._eye = _Eye(session, "An occlusion mask", 256, planes=False)
-        self._output = FloatOutput(_only(session, self._eye.size**2, "An occlusion mask"))
+        self._eye = Eye(session, "An occlusion mask", 256, planes=False)
+        self._output = FloatOutput(one_a_pixel(session, self._eye.size**2, "An occlusion mask"))
         self._session, self._name = session, name
         self._template = DFL_WHOLE_FACE_224 * np.float32(self._eye.size / 224)
         self._shown = np.empty((self._eye.size, self._eye.size), np.uint8)
@@ -125,7 +125,7 @@ class RegionMask:
     """
 
     def __init__(self, session: Session, keep: Collection[str] = ("glasses", "hair", "mouth"), name: str = "region") -> None:
-        self._eye = _Eye(session, "A region mask", 512, planes=True)
+        self._eye = Eye(session, "A region mask", 512, planes=True)
         spec = session.specs.outputs[0]  # the two others of the published files are for training
         if spec.shape != (1, _CLASSES, 512, 512):
             raise ModelError(
@@ -177,8 +177,11 @@ def _shown(keep: Collection[str]) -> Array:
     return shown
 
 
-def _only(session: Session, numbers: int, who: str) -> TensorSpec:
+def one_a_pixel(session: Session, numbers: int | None, who: str) -> TensorSpec:
+    """The one output: so many numbers, or a plane (1, 1, n, n) where None. Raises ModelError otherwise."""
     outputs = session.specs.outputs
-    if len(outputs) != 1 or int(np.prod(outputs[0].shape)) != numbers:
+    shape = outputs[0].shape
+    plane = len(shape) == 4 and shape[:2] == (1, 1) and shape[2] == shape[3]
+    if len(outputs) != 1 or (int(np.prod(shape)) != numbers if numbers is not None else not plane):
         raise ModelError(f"{who} gives one number a pixel, this network is {described(session.specs)}: name another file.")
     return outputs[0]

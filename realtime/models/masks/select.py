@@ -11,6 +11,7 @@ from realtime.models.base import Finish
 from realtime.models.masks.base import FaceMask, MaskStep
 from realtime.models.masks.hands import HandMask, HandNetwork, PalmDetector
 from realtime.models.masks.networks import OcclusionMask, PersonMask, RegionMask
+from realtime.models.masks.occluder import OccluderMask
 from realtime.models.masks.shapes import BoxMask, HullMask, MouthMask
 
 Open = Callable[[str], Session]
@@ -46,6 +47,7 @@ MASKS: Mapping[str, MaskRow] = MappingProxyType(
         "region": MaskRow(
             (("bisenet_resnet_34", "bisenet_resnet_18"),), lambda open_, names, options: RegionMask(open_(names[0]), options.keep)
         ),
+        "occluder": MaskRow((("occluder",),), lambda open_, names, options: OccluderMask(open_(names[0]))),
         "hands": MaskRow(
             (("palm",), ("hand",)), lambda open_, names, options: HandMask(PalmDetector(open_(names[0])), HandNetwork(open_(names[1])))
         ),

@@ -65,6 +65,12 @@ def load_topology(path: Path | None = None) -> Topology:
         return build_topology(arrays["tri"], arrays["uv"], arrays["xyz"])
 
 
+def canonical_face() -> Floats:
+    """(V, 3) float32: positions of the vertices alone, in canonical units."""
+    with (resources.files(__package__) / "face_topology.npz").open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
+        return np.asarray(arrays["xyz"], np.float32)
+
+
 def build_topology(triangles: Array, uv: Array, xyz: Array) -> Topology:
     """Derive the per-vertex weights. The distances below are in canonical units and were chosen by eye on photographs."""
     xyz = xyz.astype(np.float64)

@@ -53,6 +53,7 @@ NETWORKS = {
     "2dfan4": Network("landmarks", recognisers.fan, 24.5),
     "w600k_r50": Network("recognisers", recognisers.w600k_r50, 43.6, 6.3),
     "w600k_mbf": Network("recognisers", recognisers.w600k_mbf, products=0.45),
+    "occluder": Network("masks", masks.occluder, 0.422, 0.081),
     "xseg": Network("masks", masks.xseg, 17.6),
     "bisenet_resnet_18": Network("masks", masks.bisenet, 13.3),
     "bisenet_resnet_34": Network("masks", masks.bisenet, 23.4),

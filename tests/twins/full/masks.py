@@ -1,6 +1,7 @@
 """Networks that say what of a picture is a face, and which part of it.
 
-XSeg: iperov/DeepFaceLab, `core/leras/models/XSeg.py`, base width 32. BiSeNet: yakhyo/face-parsing, `models/`, ResNet-18 or -34.
+Occluder: our own. XSeg: iperov/DeepFaceLab, `core/leras/models/XSeg.py`, base width 32. BiSeNet: yakhyo/face-parsing, `models/`, on
+ResNet-18 or -34.
 """
 
 from __future__ import annotations
@@ -11,6 +12,21 @@ from tests.twins.full.net import Net
 
 _DEPTH = {"bisenet_resnet_18": (2, 2, 2, 2), "bisenet_resnet_34": (3, 4, 6, 3)}
 _BLURS = {4: (1, 3, 3, 1), 3: (1, 2, 1), 2: (1, 1)}
+
+
+def occluder(net: Net, name: str) -> None:
+    """A small U-net whose coarse features come up by addition; a gate of means at its narrowest."""
+    x, seen = net.conv(net.input("image", 1, 3, 128, 128), net.wide(16), 5, 2, act="Relu"), []
+    for width, blocks in ((24, 1), (48, 2), (80, 2)):
+        seen.append(x)
+        x = net.conv(x, net.wide(width), stride=2, act="Relu")
+        for _ in range(blocks):
+            x = net.op("Relu", net.op("Add", x, net.conv(net.conv(x, net.wide(width), act="Relu"), net.wide(width))))
+    width = net.shapes[x][1]
+    x = net.op("Relu", net.op("Add", x, net.conv(net.conv(net.mean(x), width, 1, act="Relu"), width, 1)))
+    for width, beside in ((48, seen[2]), (24, seen[1]), (16, seen[0])):
+        x = net.conv(net.op("Add", beside, net.up(net.conv(x, net.wide(width), 1, act="Relu"))), net.wide(width), act="Relu")
+    net.output(net.conv(x, 1, 1, act="Sigmoid"), "visible")
 
 
 def xseg(net: Net, name: str) -> None:
