@@ -24,7 +24,8 @@ from realtime.sources.base import EndOfStream, SourceInfo
 from realtime.sources.fit import letterbox, rotated
 from realtime.sources.sync import Lease, Managed
 from realtime.sources.told import Told
-from realtime.sources.whole import promised_end, torn
+from realtime.sources.torn import torn
+from realtime.sources.whole import promised_end
 from realtime.types import Frame, Image
 from realtime.vision.yuv import BT601, BT709, convertible, from_planes
 
@@ -273,8 +274,8 @@ class FileSource(Managed):
         if promised is not None and promised - reached > max(_SHORT_BY, _SHORT_BY_SHARE * promised):
             ending = f"it ends early, after {reached:.1f} of {promised:.1f} seconds"
             self._say(f"'{self._path.name}' is cut short or damaged: {ending}; copy or download it again.")
-        elif self._reel and self._reel.container.format.name == "mpegts" and torn(self._path):
-            self._say(f"'{self._path.name}' is cut short: it ends in the middle of a packet; copy or download it again.")
+        elif self._reel and torn(self._path, self._reel.container.format.name):
+            self._say(f"'{self._path.name}' is cut short: its end is missing; copy or download it again.")
 
     def _release(self) -> None:
         if self._reel is None:

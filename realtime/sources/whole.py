@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from av.container import InputContainer
 from av.video.stream import VideoStream
-
-_SYNC, _SYNCS = 0x47, 5
-"""What each packet of a transport stream begins with, and how many in a row are no accident."""
 
 
 def promised_end(container: InputContainer) -> float | None:
@@ -39,19 +35,3 @@ def promised_end(container: InputContainer) -> float | None:
 def counted_end(stream: VideoStream) -> float | None:
     """The end by the number of pictures in the header; None where it has none."""
     return stream.frames / float(stream.average_rate) if stream.frames and stream.average_rate else None
-
-
-def torn(path: Path) -> bool:
-    """Whether an MPEG transport stream ends within a packet: its packets have 188 bytes, with time stamps 192, with error correction 204.
-
-    Such a file has no header that could say how long it is. One that was cut between two packets cannot be told from a whole one.
-    """
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        head = file.read(204 * (_SYNCS + 1))
-    for length in (188, 192, 204):
-        for start in range(length):
-            marks = head[start::length][:_SYNCS]
-            if len(marks) == _SYNCS and set(marks) == {_SYNC}:
-                return (size - start + (4 if length == 192 else 0)) % length != 0
-    return False

@@ -180,7 +180,7 @@ def test_a_transport_stream_that_ends_within_a_packet_is_told(tmp_path: Path, ca
     with FileSource(path) as source:
         source.open()
         everything(source)
-    assert [message for message in caplog.messages if "it ends in the middle of a packet" in message]
+    assert [message for message in caplog.messages if "its end is missing" in message]
 
 
 
