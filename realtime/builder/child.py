@@ -34,14 +34,14 @@ def probe(target_name: str) -> Value:
     return {"version": there.version(), "device_problem": there.device_problem()}
 
 
-def record(onnx: str, role: str, scene_file: str, tools: Value, samples: str, reference: str) -> Value:
+def record(onnx: str, role: str, scene_file: str, tools: Value, samples: str, reference: str, threads: int = 1) -> Value:
     """Check the model and run it as it is on ONNX Runtime: what it is fed, for calibration, and what it finds, for the gate."""
     from realtime.builder import scenes
     from realtime.builder.roles import ROLES, Recording
     from realtime.builder.source import check
 
     check(Path(onnx))
-    with Recording(open_session(Path(onnx), "onnxruntime")) as session:
+    with Recording(open_session(Path(onnx), "onnxruntime", threads=threads)) as session:
         found = ROLES[role].observe(session, scenes.load(Path(scene_file)), Tools.of(tools))
         specs = session.specs
     _save_samples(session.taken, Path(samples))
@@ -49,7 +49,7 @@ def record(onnx: str, role: str, scene_file: str, tools: Value, samples: str, re
     return {"inputs": [_port(spec) for spec in specs.inputs], "outputs": [_port(spec) for spec in specs.outputs]}
 
 
-def refer(graph: str, networks: Sequence[str], role: str, scene_file: str, tools: Value, reference: str) -> Value:
+def refer(graph: str, networks: Sequence[str], role: str, scene_file: str, tools: Value, reference: str, threads: int = 1) -> Value:
     """Run a graph of ours around the original networks on ONNX Runtime: what it finds, for the gate."""
     from realtime.builder import fused, scenes
     from realtime.builder.roles import ROLES
@@ -57,7 +57,7 @@ def refer(graph: str, networks: Sequence[str], role: str, scene_file: str, tools
 
     kit, whole = Tools.of(tools), Path(reference).with_suffix(".onnx")
     wrap(graph, [Path(network) for network in networks], kit.contract, whole, fused.FRAME)
-    with open_session(whole, "onnxruntime") as session:
+    with open_session(whole, "onnxruntime", threads=threads) as session:
         _save_results(ROLES[role].observe(session, scenes.load(Path(scene_file)), kit), Path(reference))
     whole.unlink()
     return {}
@@ -104,22 +104,23 @@ def judge(
     scene_file: str,
     tools: Value,
     reference: str,
+    threads: int = 1,
 ) -> Value:
     """Run an engine on the scenes and compare it with the original."""
     from realtime.builder import scenes
     from realtime.builder.roles import ROLES
 
-    with open_engine(Path(engine), backend, precision, arithmetic) as session:
+    with open_engine(Path(engine), backend, precision, arithmetic, threads=threads) as session:
         found = ROLES[role].observe(session, scenes.load(Path(scene_file)), Tools.of(tools))
         figures = ROLES[role].compare(_load_results(Path(reference)), found)
         ms = gate.time_sessions([session])[0]
     return dataclasses.asdict(gate.judge(figures, [Limit(*limit) for limit in limits], ms))
 
 
-def race(engines: Sequence[Sequence[str]]) -> Value:
+def race(engines: Sequence[Sequence[str]], threads: int = 1) -> Value:
     """Time engines in turns. Each is given by the arguments of `open_engine`."""
     with ExitStack() as opened:
-        sessions = [opened.enter_context(open_engine(Path(path), *rest)) for path, *rest in engines]
+        sessions = [opened.enter_context(open_engine(Path(path), *rest, threads=threads)) for path, *rest in engines]
         for session in sessions:
             _fill(session)
         return {"ms": gate.time_sessions(sessions)}

@@ -67,6 +67,7 @@ def _record(shop: Workshop, network: Network, work: Path) -> dict[str, Any]:
                 "tools": shop.tools(network),
                 "samples": str(_samples(work, index)),
                 "reference": str(work / ("part.npz" if network.recipe.graph else "reference.npz")),
+                "threads": shop.threads(network),
             },
             _LIMITS["record"],
         )
@@ -86,6 +87,7 @@ def _refer_job(shop: Workshop, network: Network, work: Path) -> Job:
         "scene_file": str(shop.scene_file),
         "tools": shop.tools(network),
         "reference": str(work / "reference.npz"),
+        "threads": shop.threads(network),
     }
     return Job(f"{network.name}: running the graph around the original", "refer", arguments, _LIMITS["refer"])
 
@@ -158,6 +160,7 @@ def _judged(shop: Workshop, network: Network, work: Path, each: Candidate, built
         "scene_file": str(shop.scene_file),
         "tools": shop.tools(network),
         "reference": str(work / "reference.npz"),
+        "threads": shop.threads(network),
     }
     job = Job(f"{network.name}: judging {each.target} {each.precision}", "judge", arguments, _LIMITS["judge"])
     outcome = shop.run([job], at_once=1)[0]
@@ -173,6 +176,7 @@ def _race(shop: Workshop, network: Network, candidates: Sequence[Candidate]) -> 
     if len(good) < 2:
         return
     engines = [[str(each.engine), each.target, each.precision, built["arithmetic"]] for each, _, built in good]
-    outcome = shop.run([Job(f"{network.name}: timing", "race", {"engines": engines}, _LIMITS["judge"])], at_once=1)[0]
+    arguments = {"engines": engines, "threads": shop.threads(network)}
+    outcome = shop.run([Job(f"{network.name}: timing", "race", arguments, _LIMITS["judge"])], at_once=1)[0]
     for (each, judgement, _), ms in zip(good, outcome.value["ms"] if outcome.value else (), strict=outcome.value is not None):
         each.judgement = dataclasses.replace(judgement, ms=ms)

@@ -14,9 +14,10 @@ from realtime.builder.jobs import Job, Outcome, run_jobs
 from realtime.builder.manifest import Entry
 from realtime.builder.recipes import Network
 from realtime.builder.role import Tools
+from realtime.builder.roles import ROLES
 from realtime.builder.targets.base import target
 from realtime.errors import BackendError
-from realtime.machine import processor
+from realtime.machine import cores, processor
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, the models that are done, and the models in all."""
@@ -57,6 +58,11 @@ class Workshop:
 
     def tools(self, network: Network) -> dict[str, Any]:
         return Tools(self.recogniser, network.contract).as_dict()
+
+    @staticmethod
+    def threads(network: Network) -> int:
+        """As many as a run gives it: networks that show faces, by far the largest, get every core."""
+        return cores() if ROLES[network.role].identity else 1
 
     def targets_for(self, network: Network) -> list[str]:
         return [name for name in self.targets if target(name).WRAPS or not network.recipe.graph]

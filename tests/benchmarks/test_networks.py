@@ -7,7 +7,7 @@ from argparse import Namespace
 import numpy as np
 import pytest
 
-from benchmarks import contest, finishes, fullsize, marking, models, quality
+from benchmarks import contest, engines, finishes, fullsize, marking, models, quality
 from benchmarks.harness import Limit
 from benchmarks.peers import OURS, THEIRS, Cell
 from realtime.sources.synthetic import bundled_person
@@ -48,6 +48,23 @@ def test_a_network_of_the_published_size_is_timed_and_left_out_where_memory_is_s
     monkeypatch.setattr(fullsize, "ROOM", 2**50)
     assert fullsize.of_published_size(tmp_path, ["recognisers"], 1) == []
     assert capsys.readouterr().out.count("of memory") == 2
+
+
+@pytest.mark.parametrize(
+    ("has", "limit", "told"),
+    [
+        ([], None, {"with AMX": "this processor has none", "with AVX-512 VNNI": "this processor has none"}),
+        (["avx512_vnni"], Limit(least=2.5), {"with AMX": "this processor has none"}),
+        (["amx_int8", "avx512_vnni"], Limit(least=8), {"with AVX-512 VNNI": "this processor has better"}),
+    ],
+)
+def test_what_a_processor_has_no_instructions_for_is_told_and_not_asked_of_it(has, limit, told, monkeypatch):
+    monkeypatch.setattr(engines, "instructions", lambda: has)
+    limits = {"twin_amx": Limit(least=8), "twin_vnni": Limit(least=2.5), "path": Limit(least=1.5)}
+    assert engines.bound(limits) == limit
+    rows = {row.metric: row for row in engines.unshown(limits)}
+    assert {metric: row.note.partition("put to the test: ")[2] for metric, row in rows.items()} == told
+    assert all(row.ok and np.isnan(row.value) for row in rows.values())
 
 
 @pytest.mark.models
