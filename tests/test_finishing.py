@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import onnx
 import pytest
 
@@ -23,11 +24,14 @@ from realtime.models.masks.base import MaskedSwapper
 from realtime.models.masks.networks import REGIONS
 from realtime.models.masks.select import BOX, MASKS
 from realtime.models.swappers.fake import FakeSwapper
+from realtime.models.swappers.select import SwapOptions, open_swapper
 from realtime.opening import Opener
 from realtime.profiles import PROFILES
 from realtime.settings import Settings
 from tests.models.swappers import scene
 from tests.twins import enhancers, masks
+from tests.twins import swappers as twins
+from tests.twins.swappers import dfm_twin, encoder_twin, generator_twin, twin
 
 SETTINGS = Settings(sources=())
 TWINS = {
@@ -98,6 +102,41 @@ def test_all_at_once_changes_a_real_crop(opener: Opener) -> None:
     assert crop.swapped.shape == (512, 512, 3)
     for step in made.steps:
         step.fork().reset()
+
+
+def network(folder: Path, name: str) -> tuple[Path, SwapOptions]:
+    """The twin of a swap network with what goes beside it, and all options that it takes."""
+    scene.companions(folder)
+    if name == "dfm":
+        return scene.save(folder, "somebody.dfm", dfm_twin()), SwapOptions(morph=0.5)
+    if name == "latent":
+        scene.save(folder, "my_encoder.onnx", encoder_twin())
+        return scene.save(folder, "my_generator.onnx", generator_twin()), SwapOptions(layers=(0, 5, 17))
+    return scene.save(folder, f"{name}.onnx", twin(name)), SwapOptions(size=256 if twins.TWINS[name].size == 128 else None)
+
+
+@pytest.mark.parametrize("name", [*twins.DISTINCT, "dfm", "latent"])
+def test_every_swap_network_goes_with_all_options_at_once(opener: Opener, tmp_path: Path, name: str) -> None:
+    """Larger face, every mask, colour and an enhancer; nothing outside of the face changes, and each step has its say."""
+    asked = {"mask_padding": (5.0, 10.0, 5.0, 10.0), "mask_blur": 0.2, "keep": ("glasses",), "enhance_blend": 0.5}
+    steps = {"masks": tuple(choice.MASKS), "colours": tuple(choice.COLOURS), "enhance": "gfpgan_1.4"}
+    path, options = network(tmp_path, name)
+    photo, points = scene.picture("p006_studio")
+    image = np.asarray(photo // 16 + np.uint8([204, 0, 122]), np.uint8)  # none of the masks' twins hides such a face altogether
+    patches = []
+    for more in ({}, {"masks": ("box",)}, steps):
+        made = finishing(opener, **{"masks": (), "colours": (), "enhance": "off", **more}, **asked)
+        made.opened(live=False, fps=30)
+        swapper = open_swapper(path, options, scene.surroundings(tmp_path, finishes=made.steps))
+        swapper.use(swapper.fit([] if name == "dfm" else [scene.photo("p001_studio")]))
+        patch = swapper.swap(image, scene.face(points))
+        assert patch is not None and patch.alpha.any()
+        patches.append((patch.alpha.sum(dtype=float), scene.shown(image, patch)))
+    (whole, bare), (boxed, _), (masked, all_) = patches
+    assert whole > boxed > masked > 0, "each mask takes something away"
+    assert (bare != image).any() and (all_ != image).any()
+    np.testing.assert_array_equal(all_[:20], image[:20])
+    np.testing.assert_array_equal(all_[:, :20], image[:, :20])
 
 
 def test_the_mesh_takes_what_it_can_use(opener: Opener) -> None:
