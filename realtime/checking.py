@@ -14,10 +14,14 @@ def check(settings: Settings) -> None:
 
     Cheapest first: each part imports what the run needs anyway, the later ones more of it. Raises RealtimeError as the run itself would.
     """
+    from realtime.sinks.files import probe
     from realtime.sinks.select import check_output
 
     for text in settings.outputs:
         check_output(text, replace=settings.overwrite)
+    for path in (settings.report, settings.frame_log):
+        if path is not None and (path.is_file() or not path.exists()):  # a device takes it all
+            probe(path, replace=True)
     from realtime.photos.read import read_photo
 
     for path in _photos(settings):

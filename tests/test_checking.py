@@ -32,7 +32,7 @@ def test_a_run_that_can_go_on_leaves_nothing(folder: Path) -> None:
     before = sorted(folder.iterdir())
     for change in ({"outputs": ("new.mp4", "new.png", "null")}, {"input": "whole.mp4"}, {"faces": f"reference:{PERSON}"}):
         check(replace(GOOD, **change))
-    check(replace(GOOD, outputs=("whole.mp4",), overwrite=True))
+    check(replace(GOOD, outputs=("whole.mp4",), overwrite=True, report=Path("whole.mp4"), frame_log=Path("/dev/null")))
     assert sorted(folder.iterdir()) == before
 
 
@@ -47,6 +47,7 @@ def test_a_run_that_can_go_on_leaves_nothing(folder: Path) -> None:
         ({"input": "gopher://x"}, "is no stream that can be read"),
         ({"outputs": ("null", "windw")}, "there is no output 'windw'"),
         ({"outputs": ("none/out.png",)}, "there is no folder none"),
+        ({"report": Path("none/x.json")}, "there is no folder none"),
         ({"outputs": ("whole.mp4",)}, "there is already a file whole.mp4"),
     ],
 )
