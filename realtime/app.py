@@ -60,11 +60,16 @@ class App:
         progress: Progress | None = None,
         kernels: Callable[[], None] | None = None,
         count: Callable[[int, int | None], None] = lambda done, total: None,
+        begins: Callable[[], None] = lambda: None,
     ) -> None:
-        """`kernels`: see `load_models`. `count` is told how many frames of a video file are done, and of how many, if that is known."""
+        """`kernels`: see `load_models`. `count` is told how many frames of a video file are done, and of how many, if that is known.
+
+        `begins` is called, perhaps twice, when there begins to be something that an end has to put in order: a download, or the run itself.
+        """
         self._settings = settings
         self._kernels = kernels
         self._count = count
+        self._begins = begins
         self._notify = notify
         self._progress = progress
         self.report: dict[str, Any] | None = None
@@ -87,6 +92,7 @@ class App:
             if (enlarger := models.finishing.enlarger) is not None:
                 source.enlarge_by(enlarger.factor, enlarger.enlarge)
             identities = fit_sources(settings, models, self._notify)
+            self._begins()
             frame_log = cleanup.enter_context(FrameLog(settings.frame_log)) if settings.frame_log else None
             pipeline = self._pipeline(models, identities, source, sinks, frame_log)
             return self._measured_run(pipeline, source, models)
@@ -131,7 +137,10 @@ class App:
         if self._settings.swapper != MESH:
             check_swap_network(self._settings.swapper, swap_options(self._settings), models)
         wanted = wishes(self._settings, models.has).models(models.has)
-        models.ensure((*needed(self._settings, models), *wanted), self._progress)
+        names = (*needed(self._settings, models), *wanted)
+        if not all(models.has(name) for name in names):
+            self._begins()
+        models.ensure(names, self._progress)
         return load_models(self._settings, models, cleanup, self._notify, self._kernels)
 
     def _pipeline(

@@ -165,6 +165,33 @@ def test_a_report_that_cannot_be_written_does_not_hide_what_ended_the_run(tmp_pa
     assert any("cannot write the report" in sentence for sentence in said)
 
 
+def test_there_is_something_to_put_in_order_from_the_run_on_and_not_while_it_loads(tmp_path, monkeypatch):
+    happened: list[str] = []
+    loading = app.load_models
+
+    def load(*given):
+        happened.append("loads")
+        return loading(*given)
+
+    monkeypatch.setattr(app, "load_models", load)
+    monkeypatch.setattr(app.Pipeline, "run", lambda pipeline: happened.append("runs"))
+    app.App(settings(tmp_path, TARGET, "out.png"), begins=lambda: happened.append("begins")).run()
+    assert happened == ["loads", "begins", "runs"]
+
+
+def test_there_is_something_to_put_in_order_when_a_model_has_to_be_fetched(tmp_path, monkeypatch):
+    class BegunError(Exception):
+        pass
+
+    def begins():
+        raise BegunError
+
+    monkeypatch.setenv("REALTIME_MODELS", str(tmp_path / "empty"))
+    monkeypatch.setattr("realtime.models.store.ModelStore.fetch", lambda *given, **more: pytest.fail("fetched before that"))
+    with pytest.raises(BegunError):
+        app.App(settings(tmp_path, TARGET, "out.png"), begins=begins).run()
+
+
 def test_a_source_without_a_face_ends_before_anything_is_opened(tmp_path):
     blank = tmp_path / "blank.png"
     cv2.imwrite(str(blank), np.full((300, 300, 3), 128, np.uint8))

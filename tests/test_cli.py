@@ -37,7 +37,8 @@ def fake_app(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     seen = SimpleNamespace(settings=None, ending=None)
 
     class FakeApp:
-        def __init__(self, settings: Settings, *, notify: object, progress: object, kernels: object, count: object) -> None:
+        def __init__(self, settings: Settings, **given: object) -> None:
+            assert set(given) == {"notify", "progress", "kernels", "count", "begins"}
             seen.settings = settings
             self.report: dict[str, Any] | None = None
 

@@ -15,6 +15,7 @@ from realtime.assets import SOURCE
 from realtime.commands.output import Parser, console, milliseconds, notify, program
 from realtime.commands.progress import FetchBar
 from realtime.commands.run import prepare
+from realtime.commands.signals import end_on_signals
 from realtime.config import option, parse_value
 from realtime.errors import SinkError, UsageError, reason
 from realtime.machine import cores, cpu_name
@@ -35,8 +36,9 @@ def main(argv: Sequence[str]) -> int:
     values = made.parse(argv)
     seconds: Any = parse_value(option("seconds"), values.seconds, "--seconds")
     folder = writable(Path(values.out).expanduser())
-    import realtime.app  # noqa: F401 - what is large is imported while Ctrl-C ends the process on the spot, which `prepare` changes
+    import realtime.app  # noqa: F401 - what is large is imported while Ctrl-C still ends the process on the spot
 
+    end_on_signals()  # `measured` has files of its own
     with prepare() as kernels:
         report, rows = measured(folder, seconds, kernels)
     write_results(folder, report, rows)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from realtime.commands.signals import end_on_signals
 from realtime.errors import RealtimeError
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def judge_waiting(settings: Settings, notify: Callable[[str], None]) -> None:
     try:
         found = list(_waiting(folder, list(engined(folder, model_store().folder, settings)), targets))
         for target, networks in found:
+            end_on_signals()  # the builder has children and files
             names = ", ".join(network.name for network in networks)
             notify(f"judging the {target} engines of {names}, once: they were built where there was no GPU; a few minutes")
             for name, reason in _judge(folder, target, networks):

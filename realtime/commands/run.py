@@ -46,7 +46,7 @@ def main(argv: Sequence[str]) -> int:
     with prepare("mesh" if settings.swapper == "mesh" else "network") as kernels, FetchBar() as bar, CountBar("frames") as count:
         inform()
         judge_waiting(settings, notify)
-        this_run = app.App(settings, notify=notify, progress=bar, kernels=kernels, count=count)
+        this_run = app.App(settings, notify=notify, progress=bar, kernels=kernels, count=count, begins=end_on_signals)
         begun, well = time.time(), False
         try:
             this_run.run()
@@ -100,17 +100,16 @@ def _add(group: Any, option: Option) -> None:
 
 @contextmanager
 def prepare(kind: str = "mesh") -> Iterator[Callable[[], None]]:
-    """What every run does first: ends politely on signals; gives what waits for the kernels, which are compiled beside the rest meanwhile.
+    """What every run does first: gives what waits for the kernels, which are compiled beside the rest meanwhile.
 
-    `kind`: "mesh" or "network", what swaps.
+    `kind`: "mesh" or "network", what swaps. Signals end the program politely from here on if there is something to compile.
     """
     from realtime.starting import kernels_kept  # here: it brings Numba along, and help is to be instant
 
-    kept = kernels_kept(kind)
-    end_on_signals()
-    if kept:
+    if kernels_kept(kind):
         yield lambda: None
         return
+    end_on_signals()
     from realtime.machine import cores
     from realtime.starting.workers import Workers
 

@@ -15,8 +15,9 @@ _AGAIN = 0.05
 def end_on_signals() -> None:
     """A polite kill and a closed terminal end a command as Ctrl-C does: devices are released, files are playable, no child lives on.
 
-    Called when there is something to put in order, not earlier: until then Ctrl-C ends the process on the spot (`realtime.interrupt`).
-    Nor is Ctrl-C lost in a library: code is compiled through callbacks, where Python prints an exception and goes on.
+    Called when there is something to put in order, not earlier: until then Ctrl-C ends the process on the spot (`realtime.interrupt`),
+    which no library can catch or lose. From then on one may: code is compiled through callbacks, where Python prints an exception and
+    goes on.
     """
     raise_again()
     for name in ("SIGTERM", "SIGHUP", "SIGBREAK"):
