@@ -27,6 +27,7 @@ from realtime.models.swappers.select import SwapOptions
 from realtime.networks import Notify, places, whole
 from realtime.opening import Opener, needs_exact, open_swap_network
 from realtime.photos.source import load_source
+from realtime.profiles import PROFILES
 from realtime.settings import Settings
 from realtime.starting import remember_kernels
 from realtime.storage import engines_folder
@@ -105,7 +106,7 @@ def _followed(settings: Settings, opener: Opener, landmarker: Follows, swapper: 
     """The landmarker, or where there is an engine for it, one that swaps with the same look, which the swapper then takes from."""
     if not isinstance(swapper, AlignedSwapper) or not opener.has_follow_swap(settings.swapper):
         return landmarker
-    if reason := _why_apart(settings, opener):
+    if reason := _why_apart(settings, opener, swapper):
         opener.notify(f"{whole(Path(settings.swapper).stem)} is not used: {reason}; following and swapping run one after the other")
         return landmarker
     session = opener.open_follow_swap(opener.store.path(MESH), settings.swapper)
@@ -116,13 +117,13 @@ def _followed(settings: Settings, opener: Opener, landmarker: Follows, swapper: 
     return swapping
 
 
-def _why_apart(settings: Settings, opener: Opener) -> str:
+def _why_apart(settings: Settings, opener: Opener, swapper: AlignedSwapper) -> str:
     """What keeps the graph that follows and swaps from doing what was asked for; empty when nothing does."""
     reasons = {
         "it is for one face": settings.faces != MAIN or bool(settings.map),
         "it runs on one GPU": "," in settings.device,
         "it aligns by the mesh": settings.landmarker != MESH,
-        "it swaps in one pass": settings.swap_size is not None,
+        "it swaps in one pass": swapper.passes > 1,
         "it was built for what the file says of itself": settings.swap_contract is not None,
     }
     if not any(reasons.values()) and needs_exact(settings.swapper, opener):
@@ -156,7 +157,8 @@ def _swapper(settings: Settings, opener: Opener) -> tuple[Swapper, str, Finishin
 
 def swap_options(settings: Settings) -> SwapOptions:
     """What the settings say of how a swap network is run."""
-    return SwapOptions(settings.swap_contract, settings.swap_size, settings.morph, settings.swap_layers)
+    least = PROFILES[settings.profile].swap_size
+    return SwapOptions(settings.swap_contract, settings.swap_size, least, settings.morph, settings.swap_layers)
 
 
 def fit_sources(settings: Settings, models: Models, notify: Notify) -> list[Identity]:

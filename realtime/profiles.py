@@ -17,6 +17,8 @@ class Profile:
     """Seconds between two looks for a more prominent face while one is followed."""
     identify: bool
     """Whether a face taken up after a loss must be the person followed before."""
+    swap_size: int | None = None
+    """Side that the face of a smaller swap network is brought to, in several passes a frame."""
     masks: tuple[str, ...] = ()
     """Those whose models are there: a profile fetches nothing that has a licence to agree to."""
     colours: tuple[str, ...] = ()
@@ -33,6 +35,7 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
             640,
             1.0,
             identify=True,
+            swap_size=256,
             masks=("occlusion", "region"),
             colours=("light",),
             enhancers=("gfpgan_1.4", "gpen_bfr_256", "sharpen"),

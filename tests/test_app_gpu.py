@@ -118,7 +118,7 @@ def test_the_look_that_follows_swaps_as_well(whole: Path, models: ModelStore, tm
         ({"faces": "largest"}, "it is for one face"),
         ({"landmarker": "2d106"}, "it aligns by the mesh"),
         ({"device": "0,1"}, "it runs on one GPU"),
-        ({"swap_size": 256}, "it swaps in one pass"),
+        ({}, "it swaps in one pass"),
         ({"swap_contract": "inswapper"}, "it was built for what the file says of itself"),
     ],
 )
@@ -127,5 +127,6 @@ def test_where_the_whole_path_does_not_do_it_is_said_once(changes: dict[str, Any
     opener = SimpleNamespace(has_follow_swap=lambda name: True, notify=said.append)
     settings = Settings(sources=((assets.SOURCE,),), swapper=str(whole), **changes)
     swapper, landmarker = AlignedSwapper.__new__(AlignedSwapper), object()
+    swapper._shared = SimpleNamespace(network=SimpleNamespace(passes=1 if changes else 2))  # type: ignore[assignment]
     assert loading._followed(settings, opener, landmarker, swapper) is landmarker  # type: ignore[arg-type]
     assert said == [f"follow_swap-inswapper_128 is not used: {reason}; following and swapping run one after the other"]

@@ -139,6 +139,11 @@ class AlignedSwapper:
     def backend(self) -> str:
         return self._shared.network.backend
 
+    @property
+    def passes(self) -> int:
+        """Across and down: 1 unless the crop is larger than what the network takes."""
+        return int(getattr(self._shared.network, "passes", 1))
+
     def warm_up(self) -> None:
         """Compile or load every kernel, so that the first frame is not late: seconds the first time ever. Does not run the network."""
         image, tally = np.zeros((2, 2, 3), np.uint8), np.zeros(2, np.int64)

@@ -55,6 +55,10 @@ class PlanarNetwork:
         return self._size
 
     @property
+    def passes(self) -> int:
+        return self._passes
+
+    @property
     def template(self) -> Floats:
         return self._contract.template(self._size)
 

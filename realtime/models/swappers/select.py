@@ -37,6 +37,8 @@ class SwapOptions:
     """Key of CONTRACTS; None: recognised."""
     size: int | None = None
     """Side of the swapped crop: a multiple of what the network gives, by several passes; None: what it gives."""
+    least: int | None = None
+    """The same, but only for a network that gives less and goes into it evenly; `size` decides where it is given."""
     morph: float = 0.75
     """0..1: how far a DFM network that can do so goes towards its person; 0.75 is DeepFaceLive's own default."""
     layers: tuple[int, ...] = (4, 5, 6, 7)
@@ -114,7 +116,7 @@ def terms(path: Path, contract: str | None = None) -> str:
 
 
 def _planar(file: SwapFile) -> Make:
-    source, passes = _SOURCES[file.contract.source](file), _passes(file.contract, file.options.size)
+    source, passes = _SOURCES[file.contract.source](file), _passes(file.contract, file.options)
     return lambda session: PlanarNetwork(session, file.contract, source, passes, file.path.stem)
 
 
@@ -131,8 +133,9 @@ _MAKERS: Mapping[str, Callable[[SwapFile], Make]] = MappingProxyType({"dfm": _df
 """What makes the network of a contract that is not planar."""
 
 
-def _passes(contract: Contract, size: int | None) -> int:
-    wanted = size or contract.size
+def _passes(contract: Contract, options: SwapOptions) -> int:
+    least = options.least or 0
+    wanted = options.size or (least if least > contract.size and least % contract.size == 0 else contract.size)
     if wanted % contract.size:
         raise UsageError(f"--swap-size {wanted} is no multiple of {contract.size}, which {contract.name} gives: name one, or leave it out")
     return wanted // contract.size

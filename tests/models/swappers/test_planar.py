@@ -94,6 +94,23 @@ def test_several_passes_make_a_larger_face(folder: Path, name: str, size: int) -
     _compare(folder, name, "onnxruntime", size)
 
 
+@pytest.mark.parametrize(
+    ("name", "asked", "passes"),
+    [
+        ("inswapper_128", {}, 2),
+        ("inswapper_128", {"size": 128}, 1),
+        ("inswapper_128", {"size": 512}, 4),
+        ("ghost_1_256", {}, 1),
+        ("simswap_unofficial_512", {}, 1),
+    ],
+)
+def test_a_profile_brings_smaller_networks_to_a_size_and_an_option_overrides_it(
+    folder: Path, name: str, asked: dict[str, int], passes: int
+) -> None:
+    options = SwapOptions(least=256, **asked)
+    assert open_swapper(folder / f"{name}.onnx", options, scene.surroundings(folder)).passes == passes
+
+
 def _compare(folder: Path, name: str, backend: str, size: int | None) -> None:
     swapper = open_swapper(folder / f"{name}.onnx", SwapOptions(size=size), scene.surroundings(folder, backend))
     image, points = scene.picture(TARGET)
