@@ -7,6 +7,7 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from numba import njit
+from numba.core.compiler_lock import global_compiler_lock
 
 from realtime.errors import RealtimeError
 
@@ -28,9 +29,11 @@ def compiled(signature: str, **options: Any) -> Callable[[Callable[P, R]], Calla
 
         def make_ready() -> None:
             nonlocal ready
-            dispatcher.compile(signature)
-            dispatcher.disable_compile()  # from now on other types are converted or refused, never compiled for
-            ready = True
+            with global_compiler_lock:  # numba's own: of two threads that come first, the later one finds it ready
+                if not ready:
+                    dispatcher.compile(signature)
+                    dispatcher.disable_compile()  # from now on other types are converted or refused, never compiled for
+                    ready = True
 
         @wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:

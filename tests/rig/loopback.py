@@ -25,7 +25,7 @@ import numpy as np
 from realtime.errors import SinkError
 from realtime.sinks.loopback import cure
 from realtime.sinks.virtualcam import VirtualCamSink, diagnose, virtual_cameras
-from realtime.types import Frame, State, StreamFormat, Verdict
+from realtime.types import Frame, StreamFormat, Verdict
 from tests.rig.readers import READERS, OpenReader, by_v4l2_ctl, right, run
 from tests.sinks.frames import frame, number_of, picture
 
@@ -223,12 +223,14 @@ def pipeline(device: str, report: Report) -> None:
     from realtime.trust.badge import Badge
     from realtime.trust.reading import read_mark
     from realtime.trust.watermark import Marker
+    from tests.rig.viewer import swapped_already
 
     width, height = SIZES[0]
+    swapped = swapped_already((width, height))
 
     def paint(taken: Frame) -> Verdict:
         np.copyto(taken.image, picture(width, height, taken.seq % 256))
-        return Verdict(taken, State.SWAPPED)
+        return swapped(taken)
 
     def finisher(wide: int, high: int) -> Finisher:
         return Finisher(wide, high, "hide", Marker(wide, high), Badge(wide, high), bgr_wanted=False)
