@@ -96,8 +96,12 @@ Place = tuple[int, int] | None
 class Film(Managed):
     """A file of one portrait on its way over a grey wall, with somebody else who may stand there too."""
 
-    def __init__(self, person: Marked, way: list[Place], other: Image, others: dict[int, Place], covers: dict[int, str]) -> None:
+    def __init__(
+        self, person: Marked, way: list[Place], other: Image, others: dict[int, Place], covers: dict[int, str], in_front: bool
+    ) -> None:
+        """`in_front`: that is where the other one passes, else behind."""
         self._person, self._way, self._other, self._others, self._covers, self._next = person, way, other, others, covers, 0
+        self._in_front = in_front
 
     def open(self) -> SourceInfo:
         return SourceInfo("film", *SIZE, FPS, live=False)
@@ -107,8 +111,9 @@ class Film(Managed):
             raise EndOfStream
         seq, self._next = self._next, self._next + 1
         image = np.full((SIZE[1], SIZE[0], 3), 120, np.uint8)
-        put(image, self._other, self._others.get(seq))
-        put(image, self._person.image, self._way[seq])
+        shown = (self._other, self._others.get(seq)), (self._person.image, self._way[seq])
+        for portrait, place in reversed(shown) if self._in_front else shown:
+            put(image, portrait, place)
         if self._covers.get(seq) == "flash":
             image = cv2.add(image, np.full_like(image, 70))
         return Frame(seq, seq / FPS, image)
@@ -165,6 +170,14 @@ def test_nor_while_somebody_else_comes_in(product, picture):
     assert {seq: value for seq, value in shown.items() if value is not None and value > SHINES} == {}
 
 
+def test_nor_when_somebody_passes_in_front(product, picture):
+    """The face is found again while half of it is covered still: what it then learns of the covered half must not last."""
+    others = {n: (1270 - 30 * (n - 8), 150) for n in range(8, 64)}
+    shown, states = film(product, picture, still(84), "hide", others=others, in_front=True)
+    assert {seq: value for seq, value in shown.items() if value is not None and value > SHINES} == {}
+    assert State.LOST in states and set(states[-30:]) == {State.SWAPPED}
+
+
 def test_nor_when_the_light_jumps(product, picture):
     covers = {n: "flash" for n in range(60) if n % 12 in (5, 6, 7)}
     shown, _ = film(product, picture, SWAYS, "hide", covers=covers)
@@ -180,7 +193,7 @@ def test_the_measure_can_tell(product, picture):
     assert max(abs(value) for value in shown.values()) < 0.2
 
 
-def film(product, picture, way, on_lost, *, others=None, covers=None, settings=None):
+def film(product, picture, way, on_lost, *, others=None, covers=None, settings=None, in_front=False):
     """How strong the pattern is in each frame that a sink was given, as BGR or as I420, whichever shows more; and the states."""
     models, identities = product
     person = marked(picture("p001_studio"), models)
@@ -199,7 +212,7 @@ def film(product, picture, way, on_lost, *, others=None, covers=None, settings=N
 
     sink = ScriptedSink(on_write=judge)
     infer = Infer(tracker, models.swapper, identities, Controls())
-    source = Film(person, way, other, others or {}, covers or {})
+    source = Film(person, way, other, others or {}, covers or {}, in_front)
     assert run(Pipeline(source, infer, lambda w, h: Finisher(w, h, on_lost, None, None, True), [sink])) is None
     assert sink.count == len(way)
     return shown, states

@@ -12,6 +12,7 @@ from realtime.vision.mesh import shade
 from realtime.vision.mesh.atlas import blank_atlas
 from realtime.vision.mesh.grain import match_grain
 from realtime.vision.mesh.holes import cut_hole
+from realtime.vision.mesh.occlusion import uncovered
 from realtime.vision.mesh.paint import paint
 from realtime.vision.mesh.raster import CHANNELS, draw_grid, new_grid
 from realtime.vision.mesh.topology import load_topology
@@ -34,6 +35,7 @@ def mesh_kernels() -> dict[str, Callable[[], object]]:
         "tint": lambda: shade.tint(mesh, atlas.source, seen, history, True, shaded),
         "grid": lambda: draw_grid(points, attributes, topology.triangles, 0, 0, 4, grid, 1.0, 3),
         "occlude": lambda: shade.occlude(mesh, seen, history, True),
+        "uncovered": lambda: uncovered(mesh.skin, mesh.hairline, seen.front, seen.likeness, history),
         "grain": lambda: match_grain(image, points, topology.skin, 0, 0, colour, alpha, True, state),
         "holes": lambda: cut_hole(alpha, points, HOLES[0][0], 0, 0, *HOLES[0][1:], 1),
         "paint": lambda: paint(grid.nodes, 1, atlas.levels[0], shaded.curve, colour, alpha),

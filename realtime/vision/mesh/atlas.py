@@ -107,7 +107,7 @@ def _low(image: Array) -> Floats:
 
 
 def complete(texture: Floats, visible: Floats) -> Floats:
-    """Fill what the photos do not show from the other half of the face, only where that is seen better. """
+    """Fill what the photos do not show from the other half of the face, only where that is seen better."""
     own = cv2.GaussianBlur(visible, (0, 0), SIZE / 57)
     own = np.maximum(own, 1 - own[:, ::-1])[..., None]
     mirrored, mirrored_own = texture[:, ::-1], own[:, ::-1]

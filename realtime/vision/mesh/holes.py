@@ -11,9 +11,7 @@ from realtime.vision.mesh.maths import blank, helper, kernel
 
 
 @kernel
-def cut_hole(
-    alpha: Array, points: Array, outline: Array, x0: int, y0: int, along: np.float32, across: np.float32, soft: int
-) -> None:
+def cut_hole(alpha: Array, points: Array, outline: Array, x0: int, y0: int, along: np.float32, across: np.float32, soft: int) -> None:
     """Lower the opacity inside a closed outline to nothing, with an edge about 2 * soft + 1 pixels wide.
 
     alpha: (h, w) uint8 whose first pixel is pixel (x0, y0) of the frame; points: (V, 3) landmarks; outline: vertices in order, the

@@ -51,9 +51,7 @@ def fit_grid(grid: Grid, rows: int, columns: int) -> Grid:
 
 
 @kernel
-def draw_grid(
-    points: Array, attributes: Array, triangles: Array, x0: int, y0: int, step: int, grid: Grid, limit: float, fill: int
-) -> None:
+def draw_grid(points: Array, attributes: Array, triangles: Array, x0: int, y0: int, step: int, grid: Grid, limit: float, fill: int) -> None:
     """Rasterise the mesh at the nodes.
 
     points: (V, 3) landmarks in pixels; attributes: (V, CHANNELS); triangles: (T, 3), wound so that the face's front turns clockwise

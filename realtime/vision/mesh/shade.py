@@ -13,7 +13,7 @@ from realtime.types import Array
 from realtime.vision.mesh import colour
 from realtime.vision.mesh.light import TERMS, fit_light, light_at, light_basis
 from realtime.vision.mesh.maths import helper, kernel, ramp
-from realtime.vision.mesh.occlusion import hair_cover, update_occlusion
+from realtime.vision.mesh.occlusion import hair_cover, uncovered, update_occlusion
 from realtime.vision.mesh.pose import RIGID, fit_pose
 from realtime.vision.mesh.sharpness import edge_blur
 from realtime.vision.mesh.topology import Links, Topology
@@ -86,6 +86,8 @@ class History(NamedTuple):
     """(2,) blur of the face's edges in pixels, smoothed, and as it was measured last."""
     contrast: Array
     """(1,) the target's contrast as a share of the source's, smoothed."""
+    doubt: Array
+    """(1,) frames in a row in which what counts as hidden looked like the face, see `uncovered`."""
 
 
 class Shaded(NamedTuple):
@@ -133,6 +135,7 @@ def new_history(count: int) -> History:
         np.zeros((count, 3), single),
         np.zeros(2, single),
         np.ones(1, single),
+        np.zeros(1, single),
     )
 
 
@@ -154,6 +157,10 @@ def shade(image: Array, points: Array, mesh: Mesh, source: Source, history: Hist
     """
     first = look(image, points, mesh, source, history, seen, out)
     occlude(mesh, seen, history, first)
+    if not first and uncovered(mesh.skin, mesh.hairline, seen.front, seen.likeness, history):
+        history.age[0] = 0.0
+        first = look(image, points, mesh, source, history, seen, out)
+        occlude(mesh, seen, history, first)
     tint(mesh, source, seen, history, first, out)
 
 
@@ -268,7 +275,7 @@ def occlude(mesh: Mesh, seen: Seen, history: History, first: bool) -> None:
     if not first:
         update_occlusion(mesh.links, mesh.shine, hair, seen.residual, history)
         return
-    history.age[0] = np.float32(1.0)
+    history.age[0], history.doubt[0] = np.float32(1.0), np.float32(0.0)
     _copy(seen.residual, history.mean)
     for v in range(len(hair)):
         history.hidden[v] = hair[v]
