@@ -20,7 +20,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from realtime.errors import SourceError, UsageError
-from realtime.sinks import v4l2 as loopback_device
+from realtime.sinks.loopback import cure
 from realtime.sources import v4l2
 from realtime.sources.camera import CameraSource
 from realtime.sources.camera_advice import refusal
@@ -136,7 +136,7 @@ def webcam(loopback: str, size: tuple[int, int], rate: int = 5) -> Iterator[subp
         pattern = f"testsrc2=size={size[0]}x{size[1]}:rate={rate}"
         made = ["-f", "lavfi", "-i", pattern, "-frames:v", "10", "-c:v", "mjpeg", "-q:v", "4", "-pix_fmt", "yuvj420p", clip]
         subprocess.run([*quiet, *made], check=True)
-        loopback_device.cure(loopback)
+        cure(loopback)
         played = ["-re", "-stream_loop", "-1", "-i", clip, "-c:v", "copy", "-f", "v4l2", loopback]
         player = subprocess.Popen([*quiet, *played])
         try:
@@ -145,7 +145,7 @@ def webcam(loopback: str, size: tuple[int, int], rate: int = 5) -> Iterator[subp
         finally:
             player.terminate()
             player.wait()
-            loopback_device.cure(loopback)
+            cure(loopback)
 
 
 def wait_for(true: Callable[[], bool], limit: float = 30.0) -> bool:

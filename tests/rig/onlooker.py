@@ -7,8 +7,8 @@ Prints JSON: `begin` and `end`, of the monotonic clock; `ages` of the new frames
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 import time
 from typing import Any
 
@@ -41,5 +41,12 @@ def look(device: str, seconds: float) -> dict[str, Any]:
     return {"begin": begin, "end": time.monotonic(), "ages": ages, "back": back}
 
 
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("device")
+    parser.add_argument("seconds", type=float)
+    print(json.dumps(look(**vars(parser.parse_args()))))
+
+
 if __name__ == "__main__":
-    print(json.dumps(look(sys.argv[1], float(sys.argv[2]))))
+    main()
