@@ -14,10 +14,19 @@ import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from pkgutil import walk_packages
 
 import atheris
 
-with atheris.instrument_imports(include=["realtime", "PIL", "tomllib"]):
+import realtime.compiled
+import realtime.vision
+
+KERNELS = [
+    module.name for package in (realtime.vision, realtime.compiled) for module in walk_packages(package.__path__, f"{package.__name__}.")
+]
+"""Modules of code that Numba compiles, which it cannot once it was instrumented."""
+
+with atheris.instrument_imports(include=["realtime", "PIL", "tomllib"], exclude=KERNELS):
     import av
     import numpy as np
     from PIL import Image as Pil

@@ -348,7 +348,7 @@ def main() -> None:
         folder = Path(name)
         with wheel(*MEDIAPIPE, folder) as archive:
             triangles = oriented(tessellation(archive.read(CONNECTIONS).decode()))
-        meshes = np.load(options.meshes) if options.meshes and options.meshes.exists() else gathered(folder)
+        meshes = np.load(options.meshes, allow_pickle=False) if options.meshes and options.meshes.exists() else gathered(folder)
     if options.meshes and not options.meshes.exists():
         np.save(options.meshes, meshes)
     xyz, partner = canonical(meshes)
