@@ -155,13 +155,17 @@ def test_a_mistyped_output_is_told_before_any_model_is_asked_for(tmp_path, monke
 
 
 def test_a_report_that_cannot_be_written_does_not_hide_what_ended_the_run(tmp_path, monkeypatch):
+    folder = tmp_path / "stick"
+    folder.mkdir()
+
     def broken(pipeline):
+        folder.rmdir()
         raise SinkError("the cable is out")
 
     monkeypatch.setattr(app.Pipeline, "run", broken)
     said: list[str] = []
     with pytest.raises(SinkError, match="the cable is out"):
-        app.run(settings(tmp_path, TARGET, "out.png", report=tmp_path / "gone" / "r.json"), notify=said.append)
+        app.run(settings(tmp_path, TARGET, "out.png", report=folder / "r.json"), notify=said.append)
     assert any("cannot write the report" in sentence for sentence in said)
 
 

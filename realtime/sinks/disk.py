@@ -7,6 +7,7 @@ a failure is kept here, for the sink to ask for, and what follows is dropped.
 from __future__ import annotations
 
 from pathlib import Path
+from struct import unpack
 
 
 class DiskFile:
@@ -36,3 +37,27 @@ class DiskFile:
 
     def close(self) -> None:
         self._file.close()
+
+
+def cut_to_whole(path: Path) -> None:
+    """Take a box off the end of an MP4 or MOV file of which there was room for a part only, unless it holds the pictures.
+
+    FFmpeg reads nothing at all of a file that ends within a fragment's header, and all that is there of one that ends within pictures.
+    """
+    size, start = path.stat().st_size, 0
+    with path.open("r+b") as file:
+        while start < size:
+            file.seek(start)
+            head = file.read(16)
+            kind, length = (head[4:8], _length(head)) if len(head) == 16 else (b"", 16)
+            if start + length > size:
+                if kind != b"mdat":
+                    file.truncate(start)
+                return
+            start += length
+
+
+def _length(head: bytes) -> int:
+    """Of a box: 4 bytes of length and 4 of kind, for a large one 1 and the length behind the kind. ISO/IEC 14496-12, 4.2."""
+    short, large = unpack(">I4xQ", head)
+    return int(large if short == 1 else max(short, 8))

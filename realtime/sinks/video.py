@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from realtime.errors import SinkError, UsageError, is_full, reason
 from realtime.sinks.codings import CODINGS, Coding
-from realtime.sinks.disk import DiskFile
+from realtime.sinks.disk import DiskFile, cut_to_whole
 from realtime.sinks.files import Seal, Target
 from realtime.sinks.lifecycle import Closing
 from realtime.sinks.sound import Sound
@@ -28,9 +28,10 @@ so that the time of every frame of the usual constant rates is exact."""
 _BT601_MATRIX, _BT709, _LIMITED = 6, 1, 1  # AVCOL_SPC_SMPTE170M, AVCOL_PRI_BT709 and AVCOL_TRC_BT709, AVCOL_RANGE_MPEG
 
 
-# A fragmented file is readable up to its last fragment however the run ends; the muxer turns it into a plain one when it is finished.
-# Without an edit list it would prolong the first packet of sound that begins later than the picture.
-_MOV_OPTIONS = {"movflags": "+hybrid_fragmented", "flush_packets": "1", "use_editlist": "1"}
+# A fragmented file is readable up to its last fragment, half a second, however the run ends; the muxer turns it into a plain one when it is
+# finished. Without an edit list it would prolong the first packet of sound that begins later than the picture; with one the header is
+# late, unless it is asked to come with the first fragment.
+_MOV_OPTIONS = {"movflags": "+hybrid_fragmented+delay_moov", "frag_duration": "500000", "flush_packets": "1", "use_editlist": "1"}
 _MUXER_OPTIONS = {".mp4": _MOV_OPTIONS, ".mov": _MOV_OPTIONS}
 
 
@@ -116,6 +117,8 @@ class VideoSink(Closing):
 
     def _failure(self, what: str, error: Exception) -> str:
         """The sentence about a failed write; a part file that shows nothing is removed."""
+        if self.path.suffix.lower() in _MUXER_OPTIONS:
+            cut_to_whole(self._target.part)
         cure = "; free some space or give another folder, and run it again" if is_full(error) else ""
         kept = f"the video so far is in {self._target.part}{cure}"
         if not _shows_something(self._target.part):
