@@ -21,6 +21,8 @@ NOTHING_LEFT = "nothing was left of the swap"
 """Reason of a frame in which masks took all of it away."""
 _OPAQUE = 128
 """Alpha that every swap reaches somewhere, 255 in its middle being usual."""
+_LEAST = 0.02
+"""Of the patch, that must be so opaque: half of it is usual, a tenth where a hand covers nearly all of the face."""
 CARDS = {
     State.STARTING: "Looking for a face",
     State.LOST: "The face is hidden",
@@ -152,5 +154,6 @@ class Finisher:
 
 
 def covers_a_face(patch: Patch) -> bool:
-    """Some of it must be opaque; 3 microseconds for a face of 250 pixels."""
-    return patch.alpha.size > 0 and int(patch.alpha.max()) >= _OPAQUE
+    """A part of it must be opaque, not single pixels; looked at in every fourth row and column, 7 microseconds for a face of 250 pixels."""
+    looked_at = patch.alpha[::4, ::4]
+    return looked_at.size > 0 and np.count_nonzero(looked_at >= _OPAQUE) >= max(1.0, _LEAST * looked_at.size)

@@ -142,7 +142,8 @@ def test_the_placeholder_keeps_the_frames_number_and_time():
 def test_a_swap_of_which_nothing_is_left_counts_as_failed():
     finish, good = finisher(), swapped()
     assert finish.judged(good) is good
-    for alpha in (np.zeros_like(good.patches[0].alpha), np.full_like(good.patches[0].alpha, 9), np.zeros((0, 0), np.uint8)):
+    speckles = np.where(np.random.default_rng(1).random((192, 160)) < 0.005, 255, 0).astype(np.uint8)
+    for alpha in (np.zeros_like(good.patches[0].alpha), np.full_like(good.patches[0].alpha, 9), np.zeros((0, 0), np.uint8), speckles):
         empty = Verdict(frame(), State.SWAPPED, (replace(good.patches[0], alpha=alpha),))
         verdict = finish.judged(empty)
         assert (verdict.state, verdict.patches) == (State.FAILED, ())
