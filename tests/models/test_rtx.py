@@ -6,10 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import onnx
 import pytest
 
 from tests.models.rtx import engine_size, halved
 from tests.twins import detectors, enhancers, landmarks, masks, recognisers
+from tests.twins.full import full_twin
 from tests.twins.swappers import DISTINCT, TWINS, dfm_twin, encoder_twin, generator_twin, twin
 
 NETWORKS: dict[str, Callable[[], Any]] = {
@@ -43,6 +45,13 @@ NETWORKS: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("name", NETWORKS)
 def test_builds_at_half_precision(name: str, tmp_path: Path) -> None:
     assert engine_size(halved(NETWORKS[name](), tmp_path).read_bytes()) > 1000
+
+
+@pytest.mark.parametrize("name", ["gpen_bfr_256", "xseg", "dfm_saehd_224"])
+def test_published_layouts_build_too(name: str, tmp_path: Path) -> None:
+    """Narrow ones, of operators that no other twin has: weights that the input scales, norms spelt out, pixels as channels."""
+    full_twin(name, tmp_path / "full.onnx", share=1 / 16)
+    assert engine_size(halved(onnx.load(str(tmp_path / "full.onnx")), tmp_path).read_bytes()) > 100_000
 
 
 @pytest.mark.parametrize("name", [name for name in DISTINCT if TWINS[name].half])
