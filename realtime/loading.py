@@ -13,7 +13,7 @@ from realtime.assets import SOURCE
 from realtime.backends import native
 from realtime.backends.base import FrameSession, Session
 from realtime.faces import MAIN
-from realtime.finders import MESH, finders
+from realtime.finders import MESH, Finders, finders
 from realtime.finishing import Finishing, open_finishing, wishes
 from realtime.models.base import Detector, Identity, Landmarker, Recogniser, Swapper
 from realtime.models.landmarks.fused import FusedLandmarker
@@ -69,22 +69,7 @@ def load_models(
     """
     used = finders(settings, models)
     opener = _opener(settings, models, len(used.names) + (settings.swapper != MESH), cleanup, notify)
-
-    def open_finders() -> tuple[dict[str, Session], FrameSession | None]:
-        return opener.open(used.paths(models)), opener.open_follow(models.path(MESH))
-
-    # Networks load without the interpreter's lock, on a core that would be idle. They have the extra thread because they are done within
-    # a second: compiling our own code, the first time ever, takes many, during which Ctrl-C reaches the main thread only.
-    with ThreadPoolExecutor(1, "networks") as extra:
-        opening = extra.submit(open_finders)
-        if kernels is not None:
-            kernels()
-        swapper, swapped_by, finishing = _swapper(settings, opener)
-        warm_up()
-        native.warm_up()
-        yuv.warm_up()
-        remember_kernels("mesh" if settings.swapper == MESH else "network")
-        sessions, follow = opening.result()
+    sessions, follow, (swapper, swapped_by, finishing) = _opened(settings, used, opener, kernels)
     detector, patient = used.detectors(sessions, settings.score, settings.min_face)
     single, recogniser, points = MeshLandmarker(sessions[MESH]), used.knows(sessions), used.points(sessions)
     landmarker = _followed(settings, opener, single if follow is None else FusedLandmarker(follow, single), swapper)
@@ -100,6 +85,28 @@ def load_models(
     if aligned_by is not None:
         swapper = RefinedSwapper(swapper, aligned_by)
     return Models(detector, patient, landmarker, single, recogniser, swapper, roles, finishing)
+
+
+def _opened(
+    settings: Settings, used: Finders, opener: Opener, kernels: Callable[[], None] | None
+) -> tuple[dict[str, Session], FrameSession | None, tuple[Swapper, str, Finishing]]:
+    """The networks that find faces, opened while the swapper and all that is compiled get ready; what `_swapper` gives comes last."""
+
+    def open_finders() -> tuple[dict[str, Session], FrameSession | None]:
+        return opener.open(used.paths(opener.store)), opener.open_follow(opener.store.path(MESH))
+
+    # Networks load without the interpreter's lock, on a core that would be idle. They have the extra thread because they are done within
+    # a second: compiling our own code, the first time ever, takes many, during which Ctrl-C reaches the main thread only.
+    with ThreadPoolExecutor(1, "networks") as extra:
+        opening = extra.submit(open_finders)
+        if kernels is not None:
+            kernels()
+        swapping = _swapper(settings, opener)
+        warm_up()
+        native.warm_up()
+        yuv.warm_up()
+        remember_kernels("mesh" if settings.swapper == MESH else "network")
+        return *opening.result(), swapping
 
 
 def _followed(settings: Settings, opener: Opener, landmarker: Follows, swapper: Swapper) -> Follows:

@@ -38,7 +38,7 @@ def test_no_sink_is_open_while_models_load(watch, monkeypatch, on_lost):
 
     monkeypatch.setattr(app, "load_models", load)
     monkeypatch.setattr(ModelStore, "ensure", lambda *given, **options: None)
-    settings = Settings(sources=((assets.SOURCE,),), input="synthetic", on_lost=on_lost)
+    settings = Settings(sources=((assets.SOURCE,),), input="synthetic", outputs=("null",), on_lost=on_lost)
     with pytest.raises(ModelError):
         app.run(settings, notify=said.append)
     assert watch.opened == watch.count == 0
