@@ -18,9 +18,10 @@ from realtime.backends.select import open_engine, open_session
 from realtime.builder import gate
 from realtime.builder.contract import Contract
 from realtime.builder.gate import Limit
+from realtime.builder.jobs import FULL
 from realtime.builder.role import Results, Tools
 from realtime.builder.targets.base import target
-from realtime.errors import RealtimeError, is_full
+from realtime.errors import BackendError, RealtimeError, is_full
 from realtime.models.records import sha256_of
 from realtime.types import Array
 
@@ -39,8 +40,12 @@ def record(onnx: str, role: str, scene_file: str, tools: Value, samples: str, re
     from realtime.builder import scenes
     from realtime.builder.roles import ROLES, Recording
     from realtime.builder.source import check
+    from realtime.builder.targets.onnxruntime import lacking
 
     check(Path(onnx))
+    missing = lacking(Path(onnx))
+    if missing:
+        raise BackendError(f"The original cannot be run, and so not judged: ONNX Runtime does not support {', '.join(missing)}.")
     with Recording(open_session(Path(onnx), "onnxruntime", threads=threads)) as session:
         found = ROLES[role].observe(session, scenes.load(Path(scene_file)), Tools.of(tools))
         specs = session.specs
@@ -147,7 +152,7 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, RealtimeError):
         return str(error)
     if is_full(error):
-        return "The disk is full: free some space and run the builder again."
+        return FULL
     if isinstance(error, MemoryError):
         return "There is not enough memory: close other programs and run the builder again."
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]

@@ -38,10 +38,15 @@ def of_catalogue(name: str) -> Kind:
 def of_file(path: Path, named: str | None = None) -> Kind:
     """A file of the user's, told by its inputs and its name; `named`: the contract that the user says it keeps.
 
-    Raises UsageError when it could be several, and ModelError when it does not keep the one that is named.
+    A damaged one may be anything: what is wrong with it is for its row of the table. Raises UsageError when it could be several, and
+    ModelError when it does not keep the contract that is named.
     """
     try:
-        return _of_swapper(recognise(path, Peek(path), named))
+        peek = Peek(path)
+    except ModelError:
+        return ANY, Contract()
+    try:
+        return _of_swapper(recognise(path, peek, named))
     except ModelError:
         if named is not None:
             raise

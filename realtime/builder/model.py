@@ -43,7 +43,7 @@ def tried(
 
     Raises BackendError when the model itself is of no use.
     """
-    work = shop.work / f"model-{shop.place[0]}"
+    work = shop.model_work
     work.mkdir()
     ports = _record(shop, network, work)
     fresh = [candidate.planned(name, precision, network, work) for name, precision in pairs]

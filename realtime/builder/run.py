@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from realtime.builder.candidate import row_of
-from realtime.builder.jobs import Job, Outcome, run_jobs, value_of
+from realtime.builder.jobs import FULL, Job, Outcome, run_jobs, value_of
 from realtime.builder.model import build_model
 from realtime.builder.recipes import Network
 from realtime.builder.roles import ROLES
@@ -28,7 +28,7 @@ _PROBE = 120.0
 _WAIT = 3600.0
 
 WriteScenes = Callable[[Path], None]
-"""Writes the scenes (`scenes.save`) to a file. Raises UsageError when there are none."""
+"""Writes the scenes (`scenes.save`) to a file. Raises BackendError when there are none, UsageError when they cannot be looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +117,30 @@ def _one(shop: Workshop, network: Network, wanted: Sequence[str], write_scenes: 
         there = shop.up_to_date(network, wanted)
         if there is not None:
             return [row_of(network, entry) for entry in there]
-        if not shop.scene_file.is_file():
-            shop.say("finding faces to calibrate with")
-            write_scenes(shop.scene_file)
+        _find_scenes(shop, write_scenes)
         return build_model(shop, network, wanted)
     except BackendError as error:
         return [failed(network.name, str(error))]
+    except OSError as error:
+        if not is_full(error):
+            raise
+        return [failed(network.name, FULL)]
+    finally:
+        shutil.rmtree(shop.model_work, ignore_errors=True)  # room for the next one
+
+
+def _find_scenes(shop: Workshop, write_scenes: WriteScenes) -> None:
+    """Once for all models, also when there are none: what is wrong with them is then each model's reason."""
+    if shop.sceneless:
+        raise BackendError(shop.sceneless)
+    if shop.scene_file.is_file():
+        return
+    shop.say("finding faces to calibrate with")
+    try:
+        write_scenes(shop.scene_file)
+    except BackendError as error:
+        shop.sceneless = str(error)
+        raise
 
 
 @contextmanager

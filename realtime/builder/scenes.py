@@ -10,7 +10,7 @@ from typing import Any, cast
 import cv2
 import numpy as np
 
-from realtime.errors import UsageError
+from realtime.errors import BackendError, UsageError
 from realtime.models.base import Detector, Landmarker
 from realtime.types import Floats, Image, Region
 from realtime.vision import geometry
@@ -39,14 +39,14 @@ class Scene:
 def gather(source: Path | None, bundled: Path, detector: Detector, landmarker: Landmarker) -> list[Scene]:
     """Scenes from a folder of pictures, a video, or, without either, the pictures in the folder `bundled`.
 
-    Raises UsageError when `source` cannot be read or shows no face.
+    Raises UsageError when `source` cannot be read, and BackendError when it shows no face.
     """
     images = list(_images(source or bundled))
     if len(images) < FEW:
         images = [varied for image in images for varied in vary(image)]
     scenes = find_faces(images[:MOST], detector, landmarker)
     if not scenes:
-        raise UsageError(f"No face was found in {source or bundled}: calibration needs pictures or a video of faces.")
+        raise BackendError(f"No face was found in {source or bundled}: calibration needs pictures or a video of faces.")
     return scenes
 
 

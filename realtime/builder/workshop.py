@@ -44,12 +44,19 @@ class Workshop:
     progress: Progress
     recogniser: Path | None = None
     """ONNX file, for the gate of networks that show faces."""
+    sceneless: str = ""
+    """Why there are no scenes, once that is known."""
     place: tuple[int, int] = (0, 1)
     """Models that are done, and in all."""
 
     @property
     def scene_file(self) -> Path:
         return self.work / "scenes.npz"
+
+    @property
+    def model_work(self) -> Path:
+        """Where what is made of the present model lies until it is installed."""
+        return self.work / f"model-{self.place[0]}"
 
     @property
     def caches(self) -> Path:

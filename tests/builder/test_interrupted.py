@@ -155,6 +155,24 @@ def test_a_disk_that_is_full_costs_that_model_only(
     assert not list((tmp_path / "engines").glob(f"{PARTIAL}*"))
 
 
+def test_a_disk_that_is_full_for_the_builder_itself_costs_that_model_only_and_its_room_is_given_back(
+    twin: Path, children: Callable[[Callable[[Job], None]], None], tmp_path: Path
+) -> None:
+    """It writes down what a child shall do: what the model before has left would keep the next one from it too."""
+    first, folder = tmp_path / "first.onnx", tmp_path / "engines"
+    first.write_bytes(twin.read_bytes())
+
+    def full(job: Job) -> None:
+        left = list(folder.glob(f"{PARTIAL}*/model-0/*"))
+        if job.task == "judge" if job.name.startswith("first") else left:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    children(full)
+    rows = build(Plan((network(first, "fp32"), network(twin, "fp32")), "onnxruntime"), folder, _scenes)
+    assert [(row.model, row.state) for row in rows] == [("first", State.FAILED), ("twin", State.CHOSEN)]
+    assert "The disk is full" in rows[0].reason
+
+
 def test_a_disk_that_is_full_when_the_manifest_is_written(
     plan: Plan, children: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,8 +180,8 @@ def test_a_disk_that_is_full_when_the_manifest_is_written(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(BackendError, match="The disk is full"):
-        build(plan, tmp_path / "engines", _scenes)
+    rows = build(plan, tmp_path / "engines", _scenes)
+    assert "The disk is full" in rows[0].reason and unfinished(rows) == ["twin"]
     assert [path.name for path in (tmp_path / "engines").iterdir()] == [".lock"]
 
 

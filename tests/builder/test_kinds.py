@@ -52,8 +52,16 @@ def test_a_file_that_could_be_several_is_asked_about(tmp_path: Path) -> None:
 
 def test_what_is_no_swap_network_is_any_network(tmp_path: Path) -> None:
     onnx.save(dfm_twin(), tmp_path / "person.dfm.onnx")
-    for path in (affine(tmp_path / "affine.onnx"), tmp_path / "none.onnx", tmp_path / "person.dfm.onnx"):
+    for path in (affine(tmp_path / "affine.onnx"), tmp_path / "person.dfm.onnx"):
         assert kinds.of_file(path) == ("network", None)
+
+
+def test_a_damaged_file_may_be_anything_so_that_it_costs_its_row_only(tmp_path: Path) -> None:
+    damaged = tmp_path / "swap.onnx"
+    damaged.write_bytes(b"no network")
+    assert kinds.of_file(damaged) == kinds.of_file(damaged, "inswapper") == (kinds.ANY, Contract())
+    (whole,) = recipes.networks([f"follow_swap:{damaged}"], recipes.Recipes(), {"mesh": tmp_path / "mesh.onnx"})
+    assert whole.paths == [tmp_path / "mesh.onnx", damaged]
 
 
 def test_every_model_of_the_catalogue_has_a_gate() -> None:

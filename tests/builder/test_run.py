@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import json
 import subprocess
@@ -139,13 +140,31 @@ def test_the_second_builder_waits(twin: Path, engines: Path, write_scenes: Write
 
 
 @pytest.mark.usefixtures("here")
-def test_scenes_that_cannot_be_had_end_the_build(twin: Path, engines: Path) -> None:
+def test_scenes_that_cannot_be_had_are_each_models_reason_and_looked_for_once(twin: Path, engines: Path) -> None:
+    looked: list[Path] = []
+
     def none(path: Path) -> None:
+        looked.append(path)
         raise BackendError("no faces")
 
-    rows = build(Plan((network(twin, "fp32"),), "onnxruntime"), engines, none)
-    assert [row.reason for row in rows] == ["no faces"]
+    networks = (network(twin, "fp32"), dataclasses.replace(network(twin, "fp32"), name="another"))
+    rows = build(Plan(networks, "onnxruntime"), engines, none)
+    assert [(row.model, row.reason) for row in rows] == [("twin", "no faces"), ("another", "no faces")] and len(looked) == 1
     assert [path.name for path in engines.iterdir()] == [".lock"]
+
+
+@pytest.mark.usefixtures("here")
+def test_operators_that_nothing_runs_are_named_and_the_next_model_is_built(
+    twin: Path, engines: Path, tmp_path: Path, write_scenes: WriteScenes
+) -> None:
+    odd, model = tmp_path / "odd.onnx", onnx.load(twin)
+    for node, name in zip(model.graph.node[:2], ("Frob", "Grub"), strict=True):
+        node.op_type, node.domain = name, "odd"
+    model.opset_import.append(helper.make_opsetid("odd", 1))
+    onnx.save(model, odd)
+    rows = build(Plan((network(odd, "fp32"), network(twin, "fp32")), "onnxruntime"), engines, write_scenes)
+    assert [(row.model, row.state) for row in rows] == [("odd", State.FAILED), ("twin", State.CHOSEN)]
+    assert rows[0].reason.endswith("ONNX Runtime does not support odd.Frob, odd.Grub.")
 
 
 def test_two_builders_at_once(twin: Path, engines: Path, tmp_path: Path, write_scenes: WriteScenes) -> None:
@@ -172,8 +191,9 @@ def test_a_full_disk_is_a_sentence_and_leaves_nothing(twin: Path, engines: Path)
         path.write_bytes(b"as far as it went")
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    with pytest.raises(BackendError, match="The disk is full"):
-        build(Plan((network(twin, "fp32"),), "onnxruntime"), engines, full)
+    rows = build(Plan((network(twin, "fp32"),), "onnxruntime"), engines, full)
+    assert [row.reason for row in rows] == ["The disk is full: free some space and run the builder again."]
+    assert unfinished(rows) == ["twin"]
     assert [path.name for path in engines.iterdir()] == [".lock"]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from realtime.builder import scenes
-from realtime.errors import UsageError
+from realtime.errors import BackendError, UsageError
 from realtime.models.detectors.fake import FakeDetector, face_at
 from realtime.models.landmarks.fake import FakeLandmarker, mesh_at
 from realtime.types import Image
@@ -54,7 +54,7 @@ def test_nothing_to_look_at_is_a_sentence(tmp_path: Path, make: str) -> None:
 
 def test_a_folder_without_faces_is_a_sentence(tmp_path: Path) -> None:
     cv2.imwrite(str(tmp_path / "a.png"), np.zeros((64, 64, 3), np.uint8))
-    with pytest.raises(UsageError, match="No face was found in"):
+    with pytest.raises(BackendError, match="No face was found in"):
         scenes.gather(tmp_path, tmp_path, FakeDetector(), _finders()[1])
 
 

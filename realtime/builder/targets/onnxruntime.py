@@ -36,9 +36,9 @@ class OnnxRuntimeTarget:
 
     def build(self, source: Path, precision: str, engine: Path, sm: Sequence[int], shapes: Shapes, cache: Path) -> Built:
         ort = load()
-        lacking = _lacking(source)
-        if lacking:
-            raise BackendError(f"ONNX Runtime cannot build it: it does not support {', '.join(lacking)}.")
+        missing = lacking(source)
+        if missing:
+            raise BackendError(f"ONNX Runtime cannot build it: it does not support {', '.join(missing)}.")
         options = ort.SessionOptions()
         options.log_severity_level = _ERRORS_ONLY
         options.optimized_model_filepath = str(engine)
@@ -58,7 +58,7 @@ def make(library: str) -> OnnxRuntimeTarget:
     return OnnxRuntimeTarget()
 
 
-def _lacking(source: Path) -> list[str]:
+def lacking(source: Path) -> list[str]:
     """Operators of domains that the library does not come with. It names one at a time itself."""
     model = onnx.load(source, load_external_data=False)
     known = (*_DOMAINS, *(function.domain for function in model.functions))
