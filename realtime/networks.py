@@ -103,7 +103,7 @@ class Networks:
         if entry is None:
             return None
         if graph == FOLLOW_SWAP and not entry.ms <= FAST:
-            self.refused[name] = f"{name} takes {entry.ms:.0f} ms a frame and a face moves on meanwhile: it is followed beside the swap."
+            self.refused[name] = f"{name} takes {entry.ms:.0f} ms a frame and a face moves on meanwhile: it is followed beside the swap"
             return None
         try:
             session = open_frames_engine(self.engines / entry.file, entry.target, entry.precision, cache=self.cache, place=self.place)
@@ -141,7 +141,7 @@ class Networks:
     def _refusals(self) -> list[str]:
         if not self.refused:
             return []
-        others = f" The same goes for {', '.join(list(self.refused)[1:])}." if len(self.refused) > 1 else ""
+        others = f"; the same goes for {', '.join(list(self.refused)[1:])}" if len(self.refused) > 1 else ""
         return [f"not using a built engine: {next(iter(self.refused.values()))}{others}"]
 
     def _on_gpu(self) -> list[str]:

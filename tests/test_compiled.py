@@ -68,5 +68,5 @@ def test_nowhere_to_keep_compiled_code_is_one_sentence(monkeypatch: pytest.Monke
     """As with a read-only installation whose user has no home."""
     for locator in CacheImpl._locator_classes:
         monkeypatch.setattr(locator, "from_function", lambda *given: None)
-    with pytest.raises(RealtimeError, match=r"^There is no place to keep compiled code: .* NUMBA_CACHE_DIR\.$"):
+    with pytest.raises(RealtimeError, match=r"^there is no place to keep compiled code: .* NUMBA_CACHE_DIR$"):
         compiled("float32(float32)")(lambda value: value)

@@ -88,7 +88,7 @@ def test_steps_come_in_order_masks_colours_enhancer(opener: Opener) -> None:
     assert set(names[1:-3]) == set(choice.MASKS) - {"box"}
     assert names[-3:] == ["lab", "motion", "gfpgan_1.4"]
     assert made.roles["xseg_1"]["backend"].startswith("onnxruntime")
-    assert any("It forbids passing it on" in sentence for sentence in said(opener)), "the licence is shown at load"
+    assert any("it forbids passing it on" in sentence for sentence in said(opener)), "the licence is shown at load"
 
 
 def test_all_at_once_changes_a_real_crop(opener: Opener) -> None:
@@ -225,7 +225,7 @@ def test_a_camera_is_told_what_does_not_fit(opener: Opener) -> None:
 def test_a_truncated_enhancer_is_one_sentence(opener: Opener, tmp_path: Path) -> None:
     path = tmp_path / "mine.onnx"
     path.write_bytes(enhancers.face_twin().SerializeToString()[:-20])
-    with pytest.raises(ModelError, match=r"^mine\.onnx is no ONNX file, or a truncated one: get it anew\.$"):
+    with pytest.raises(ModelError, match=r"^mine\.onnx is no ONNX file, or a truncated one: get it anew$"):
         finishing(opener, enhance=str(path))
 
 

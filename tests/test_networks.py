@@ -136,8 +136,8 @@ class TestOpening:
             _built(tmp_path, name, onnx, **changes)
             assert opener.open(name, onnx).backend.startswith(("openvino cpu", "onnxruntime cpu"))
         (said,) = opener.remarks()
-        assert said.startswith("not using a built engine: The engine a.tensorrt") and words in said
-        assert f"run `python -m realtime engines --models {onnx} --engines {tmp_path}`. The same goes for b." in said
+        assert said.startswith("not using a built engine: the engine a.tensorrt") and words in said
+        assert f"run `python -m realtime engines --models {onnx} --engines {tmp_path}`; the same goes for b" in said
 
     def test_a_gpu_without_memory_falls_back_and_says_so(self, here: Here, driver: FakeDriver, tmp_path: Path, onnx: Path) -> None:
         here(1)

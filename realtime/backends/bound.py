@@ -26,7 +26,7 @@ def aligned_zeros(spec: TensorSpec) -> Array:
     """A zeroed C-contiguous array for `spec` whose memory starts on a cache line. Raises BackendError for an absurd size."""
     size = math.prod(spec.shape) * spec.dtype.itemsize
     if not 0 <= size <= _MOST_BYTES:
-        raise BackendError(f"Tensor {spec.name} of shape {spec.shape} would take {size} bytes: this is no network for pictures.")
+        raise BackendError(f"tensor {spec.name} of shape {spec.shape} would take {size} bytes: this is no network for pictures")
     raw = np.zeros(size + _ALIGNMENT, np.uint8)
     start = -raw.ctypes.data % _ALIGNMENT
     return raw[start : start + size].view(spec.dtype).reshape(spec.shape)
@@ -63,7 +63,7 @@ class BoundSession(ABC):
 
     def run(self, feeds: Mapping[str, Array] | None = None) -> Mapping[str, Array]:
         if self._closed:
-            raise BackendError(f"This {self._backend} session was closed: open the model again.")
+            raise BackendError(f"this {self._backend} session was closed: open the model again")
         for name, value in (feeds or {}).items():
             self._feed(name, value)
         self._infer()
@@ -85,9 +85,9 @@ class BoundSession(ABC):
     def _feed(self, name: str, value: Array) -> None:
         bound = self._inputs.get(name)
         if bound is None:
-            raise BackendError(f"The network has no input {name!r}: expected {', '.join(self._inputs)}.")
+            raise BackendError(f"the network has no input {name!r}: expected {', '.join(self._inputs)}")
         if value is bound:
             return
         if value.shape != bound.shape or value.dtype != bound.dtype:
-            raise BackendError(f"Expected {name} {bound.shape} {bound.dtype}, got {value.shape} {value.dtype}.")
+            raise BackendError(f"expected {name} {bound.shape} {bound.dtype}, got {value.shape} {value.dtype}")
         np.copyto(bound, value)

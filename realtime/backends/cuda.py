@@ -45,11 +45,11 @@ def load() -> Any:
     try:
         from cuda.bindings import driver
     except (ImportError, OSError) as error:
-        raise UnavailableError(f"cuda-bindings cannot be loaded ({error}): {_INSTALL}.") from error
+        raise UnavailableError(f"cuda-bindings cannot be loaded ({error}): {_INSTALL}") from error
     try:
         (code,) = driver.cuInit(0)
     except RuntimeError as error:  # DynamicLibNotFoundError
-        raise UnavailableError("There is no NVIDIA driver on this machine: install it from NVIDIA, or use --device cpu.") from error
+        raise UnavailableError("there is no NVIDIA driver on this machine: install it from NVIDIA, or use --device cpu") from error
     _raise_for(code, "starting the NVIDIA driver")
     return driver
 
@@ -65,7 +65,7 @@ def _raise_for(code: Any, doing: str) -> None:
     if int(code) == 0:
         return
     name = getattr(code, "name", str(code))
-    raise BackendError(f"{name} while {doing}: {CURES.get(name, _OTHERWISE)}.")
+    raise BackendError(f"{name} while {doing}: {CURES.get(name, _OTHERWISE)}")
 
 
 class CudaDevice:
@@ -80,7 +80,7 @@ class CudaDevice:
         self._serial = 0
         count = self._call("counting GPUs", driver.cuDeviceGetCount())
         if not 0 <= ordinal < count:
-            raise BackendError(f"There is no GPU {ordinal}: this machine has {count or 'none'}, counted from 0; name one with --device.")
+            raise BackendError(f"there is no GPU {ordinal}: this machine has {count or 'none'}, counted from 0; name one with --device")
         self._device = self._call("opening the GPU", driver.cuDeviceGet(ordinal))
         self.name = self._call("opening the GPU", driver.cuDeviceGetName(128, self._device)).decode("utf-8", "replace").strip("\0")
         self._context = self._call("opening the GPU", driver.cuDevicePrimaryCtxRetain(self._device))

@@ -44,7 +44,7 @@ class Budget:
         """Raises BackendError when that would be too many."""
         if self.limit is not None and self.used + nbytes > self.limit:
             have = f"{(self.limit - self.used) / 1e6:.0f} of {self.limit / 1e6:.0f} MB"
-            raise BackendError(f"{what} needs {nbytes / 1e6:.0f} MB of GPU memory and {have} are left: raise --gpu-memory-fraction.")
+            raise BackendError(f"{what} needs {nbytes / 1e6:.0f} MB of GPU memory and {have} are left: raise --gpu-memory-fraction")
         self.used += nbytes
 
     def give(self, nbytes: int) -> None:

@@ -39,7 +39,7 @@ def load_library(library: str) -> Any:
         return import_module(library)
     except (ImportError, OSError) as error:
         raise UnavailableError(
-            f"{library} cannot be loaded ({error}): install it with `pip install 'realtime-faceswap[{EXTRAS[library]}]'`."
+            f"{library} cannot be loaded ({error}): install it with `pip install 'realtime-faceswap[{EXTRAS[library]}]'`"
         ) from error
 
 
@@ -77,7 +77,7 @@ class Execution:
     def _deserialise(self) -> Any:
         engine = self._runtime.deserialize_cuda_engine(self._path.read_bytes())
         if engine is None:
-            raise BackendError(f"{self._path.name} cannot be loaded: {self._reason()}.")
+            raise BackendError(f"{self._path.name} cannot be loaded: {self._reason()}")
         return engine
 
     def _ports(self) -> tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]:
@@ -99,7 +99,7 @@ class Execution:
         else:
             context = self._engine.create_execution_context(*([] if own is None else [own]))
         if context is None:
-            raise BackendError(f"{self._path.name} cannot be run: {self._reason()}.")
+            raise BackendError(f"{self._path.name} cannot be run: {self._reason()}")
         return context
 
     def profile(self, name: str) -> tuple[tuple[int, ...], ...]:
@@ -162,7 +162,7 @@ class Execution:
     def _shape(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
         for name, shape in shapes.items():
             if not self._context.set_input_shape(name, shape):
-                raise BackendError(f"{self._path.name} was not built for {name} {shape}: take another --size, or build it again.")
+                raise BackendError(f"{self._path.name} was not built for {name} {shape}: take another --size, or build it again")
 
     def bind(self, addresses: Mapping[str, int]) -> None:
         for name, address in addresses.items():
@@ -184,7 +184,7 @@ class Execution:
 
     def enqueue(self, stream: Stream) -> None:
         if not self._context.execute_async_v3(self._device.raw(stream)):
-            raise BackendError(f"{self._path.name} failed on {self._device.name}: {self._reason()}.")
+            raise BackendError(f"{self._path.name} failed on {self._device.name}: {self._reason()}")
 
     def close(self) -> None:
         """To be called before the device is closed: the library frees its own memory here."""

@@ -45,7 +45,7 @@ def load() -> Any:
         with nullcontext() if "onnxruntime" in sys.modules else _set(_NO_TELEMETRY, "1"):
             import onnxruntime
     except (ImportError, OSError) as error:
-        raise UnavailableError(f"ONNX Runtime cannot be loaded ({error}): install it with `pip install onnxruntime`.") from error
+        raise UnavailableError(f"ONNX Runtime cannot be loaded ({error}): install it with `pip install onnxruntime`") from error
     onnxruntime.disable_telemetry_events()  # the events of Windows, which the variable does not concern
     return onnxruntime
 
@@ -107,11 +107,11 @@ def require(ort: Any, provider: Provider) -> None:
             ort.preload_dlls()  # CUDA's libraries that pip has installed beside it
         return
     if provider.option == "coreml":
-        raise UnavailableError("CoreML is on Macs only: choose another --backend.")
+        raise UnavailableError("CoreML is on Macs only: choose another --backend")
     if provider.option == "directml" and sys.platform != "win32":
-        raise UnavailableError("DirectML is on Windows only: choose another --backend.")
+        raise UnavailableError("DirectML is on Windows only: choose another --backend")
     cure = f"run `pip uninstall onnxruntime`, then `pip install {provider.package}`"
-    raise UnavailableError(f"The installed ONNX Runtime is without {provider.title}: {cure}.")
+    raise UnavailableError(f"the installed ONNX Runtime is without {provider.title}: {cure}")
 
 
 def version() -> str:
@@ -171,9 +171,9 @@ class OnnxRuntimeFrames:
 
     def run(self, frame: Array) -> Mapping[str, Array]:
         if self._session is None:
-            raise BackendError(f"This {self.backend} session was closed: open the model again.")
+            raise BackendError(f"this {self.backend} session was closed: open the model again")
         if frame.ndim != 3 or frame.shape[2] != 3 or frame.dtype != np.uint8:
-            raise BackendError(f"Expected {_FRAME} (h, w, 3) uint8, got {frame.shape} {frame.dtype}.")
+            raise BackendError(f"expected {_FRAME} (h, w, 3) uint8, got {frame.shape} {frame.dtype}")
         if frame is not self._frame:
             self._bring(frame)
         _run(self._session, self._binding)
@@ -207,7 +207,7 @@ def _run(session: Any, binding: Any) -> None:
     try:
         session.run_with_iobinding(binding)
     except Exception as error:  # the runtime's exceptions share no base but Exception
-        raise BackendError(f"ONNX Runtime could not run the network: {first_line(error)}.") from error
+        raise BackendError(f"ONNX Runtime could not run the network: {first_line(error)}") from error
 
 
 def _open(ort: Any, model: Path | bytes, threads: int, provider: Provider) -> Any:
@@ -225,10 +225,10 @@ def _open(ort: Any, model: Path | bytes, threads: int, provider: Provider) -> An
     try:
         session = ort.InferenceSession(str(model) if isinstance(model, Path) else model, options, providers=providers)
     except Exception as error:  # the runtime's exceptions share no base but Exception
-        raise BackendError(f"ONNX Runtime cannot load {name}: {first_line(error)}.") from error
+        raise BackendError(f"ONNX Runtime cannot load {name}: {first_line(error)}") from error
     if session.get_providers()[0] != provider.library_name:
         # It takes the processor when a provider fails, and goes on as if nothing had happened.
-        raise BackendError(f"ONNX Runtime did not get {provider.title} to work: see whether its libraries fit the driver.")
+        raise BackendError(f"ONNX Runtime did not get {provider.title} to work: see whether its libraries fit the driver")
     return session
 
 
@@ -246,11 +246,11 @@ def _fixed(port: Any) -> tuple[int, ...]:
     """The input's shape, an open batch size taken as one."""
     sizes = [1 if index == 0 and not isinstance(size, int) else size for index, size in enumerate(port.shape)]
     if not all(isinstance(size, int) for size in sizes):
-        raise BackendError(f"Input {port.name} has an open shape {port.shape}: export the network with fixed sizes.")
+        raise BackendError(f"input {port.name} has an open shape {port.shape}: export the network with fixed sizes")
     return tuple(sizes)
 
 
 def _dtype(port: Any) -> np.dtype[np.generic]:
     if port.type not in _DTYPES:
-        raise BackendError(f"Tensor {port.name} has type {port.type}, which is not supported.")
+        raise BackendError(f"tensor {port.name} has type {port.type}, which is not supported")
     return np.dtype(_DTYPES[port.type])

@@ -28,7 +28,7 @@ def load() -> Any:
         with _blocked(_CONVERTER, "openvino_telemetry"):
             import openvino
     except (ImportError, OSError) as error:
-        raise UnavailableError(f"OpenVINO cannot be loaded ({error}): install it with `pip install openvino`.") from error
+        raise UnavailableError(f"OpenVINO cannot be loaded ({error}): install it with `pip install openvino`") from error
     return openvino
 
 
@@ -59,7 +59,7 @@ class OpenVinoSession(BoundSession):
             # In this thread: handing over to the library's own and back costs 2 ms a frame when other threads are at work.
             self._request.infer(share_outputs=True)
         except RuntimeError as error:
-            raise BackendError(f"OpenVINO could not run the network: {_first_line(error)}.") from error
+            raise BackendError(f"OpenVINO could not run the network: {_first_line(error)}") from error
 
     def close(self) -> None:
         super().close()
@@ -95,7 +95,7 @@ def _import(ov: Any, path: Path, options: dict[str, object]) -> Any:
     try:
         return ov.Core().import_model(path.read_bytes(), "CPU", options)
     except (OSError, RuntimeError) as error:
-        raise BackendError(f"OpenVINO cannot load {path.name}: {_first_line(error)}.") from error
+        raise BackendError(f"OpenVINO cannot load {path.name}: {_first_line(error)}") from error
 
 
 def _compile(ov: Any, path: Path, options: dict[str, object], cache: Path | None) -> Any:
@@ -105,7 +105,7 @@ def _compile(ov: Any, path: Path, options: dict[str, object], cache: Path | None
         core.set_property({"ENABLE_MMAP": False})
         return _compile_cached(core, path, options, cache) or core.compile_model(fixed(core.read_model(path)), "CPU", options)
     except RuntimeError as error:
-        raise BackendError(f"OpenVINO cannot load {path.name}: {_first_line(error)}.") from error
+        raise BackendError(f"OpenVINO cannot load {path.name}: {_first_line(error)}") from error
 
 
 def _compile_cached(core: Any, path: Path, options: dict[str, object], cache: Path | None) -> Any:
@@ -138,7 +138,7 @@ def fixed(model: Any) -> Any:
         if len(shape) and shape[0].is_dynamic:
             shape[0] = 1
         if shape.is_dynamic:
-            raise BackendError(f"Input {port.any_name} has an open shape {shape}: export the network with fixed sizes.")
+            raise BackendError(f"input {port.any_name} has an open shape {shape}: export the network with fixed sizes")
         shapes[port.any_name] = shape
     model.reshape(shapes)
     return model

@@ -39,9 +39,9 @@ def gpu_of(place: Place = ANYWHERE) -> Gpu:
     """The NVIDIA GPU of a place; found without loading any library. Raises BackendError when it is not there."""
     found = gpus()
     if not found:
-        raise UnavailableError("There is no NVIDIA GPU here, or no driver for it: see whether nvidia-smi shows one.")
+        raise UnavailableError("there is no NVIDIA GPU here, or no driver for it: see whether nvidia-smi shows one")
     if (place.gpu or 0) >= len(found):
-        raise BackendError(f"There is no GPU {place.gpu}: this machine has {len(found)}, counted from 0; name one with --device.")
+        raise BackendError(f"there is no GPU {place.gpu}: this machine has {len(found)}, counted from 0; name one with --device")
     return found[place.gpu or 0]
 
 

@@ -25,11 +25,11 @@ def load() -> Any:
     try:
         import pycuda.driver as driver
     except (ImportError, OSError) as error:  # it cannot be imported without a driver
-        raise UnavailableError(f"PyCUDA cannot be loaded ({error}): install a driver, and pycuda or cuda-bindings.") from error
+        raise UnavailableError(f"PyCUDA cannot be loaded ({error}): install a driver, and pycuda or cuda-bindings") from error
     try:
         driver.init()
     except driver.Error as error:
-        raise BackendError(f"PyCUDA cannot start ({first_line(error)}): see whether nvidia-smi shows a GPU.") from error
+        raise BackendError(f"PyCUDA cannot start ({first_line(error)}): see whether nvidia-smi shows a GPU") from error
     return driver
 
 
@@ -53,7 +53,7 @@ class PyCudaDevice:
         self._locked: dict[int, Any] = {}
         count = self._call(driver.Device.count)
         if not 0 <= ordinal < count:
-            raise BackendError(f"There is no GPU {ordinal}: this machine has {count or 'none'}, counted from 0; name one with --device.")
+            raise BackendError(f"there is no GPU {ordinal}: this machine has {count or 'none'}, counted from 0; name one with --device")
         device = self._call(driver.Device, ordinal)
         self.name = str(self._call(device.name))
         self._context: Any = self._call(device.retain_primary_context)
@@ -122,10 +122,10 @@ class PyCudaDevice:
         self._call(self._cuda.memcpy_dtoh_async, array, memory.address, stream)
 
     def capture(self, stream: Stream, work: Callable[[], None]) -> NoReturn:
-        raise BackendError(f"{NO_GRAPHS}.")
+        raise BackendError(NO_GRAPHS)
 
     def launch(self, graph: Graph, stream: Stream) -> NoReturn:
-        raise BackendError(f"{NO_GRAPHS}.")
+        raise BackendError(NO_GRAPHS)
 
     def drop(self, graph: Graph) -> None:
         """There is none."""
@@ -150,4 +150,4 @@ class PyCudaDevice:
         try:
             return function(*arguments)
         except self._cuda.Error as error:
-            raise BackendError(f"PyCUDA failed on the GPU ({first_line(error)}): start the program again, or update the driver.") from error
+            raise BackendError(f"PyCUDA failed on the GPU ({first_line(error)}): start the program again, or update the driver") from error

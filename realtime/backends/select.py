@@ -49,8 +49,8 @@ def open_session(
             return session
     if place.gpu is not None and not failures:
         cure = f"run `pip install 'realtime-faceswap[nvidia]'` and `{BUILD}` (`doctor` explains each backend)"
-        raise BackendError(f"Nothing here runs {path.stem} on GPU {place.gpu}, which --device asks for: {cure}.")
-    raise BackendError(" ".join(failures or reasons))
+        raise BackendError(f"nothing here runs {path.stem} on GPU {place.gpu}, which --device asks for: {cure}")
+    raise BackendError("; ".join(failures or reasons))
 
 
 def open_own(path: Path, cache: Path | None) -> Session | None:
@@ -78,7 +78,7 @@ def open_engine(
         from realtime.backends.tensorrt import TensorRtSession
 
         return TensorRtSession(path, backend, device(place), label=precision, cache=cache)
-    raise BackendError(f"Engines for {backend} cannot be run by this version: choose another --backend.")
+    raise BackendError(f"engines for {backend} cannot be run by this version: choose another --backend")
 
 
 def open_frames_engine(path: Path, backend: str, precision: str, *, cache: Path | None = None, place: Place = ANYWHERE) -> FrameSession:
@@ -143,7 +143,7 @@ def backend_of(described: str) -> str:
 
 def _backend(name: str) -> Backend:
     if name not in BACKENDS:
-        raise UsageError(f"There is no backend {name!r}: choose one of {', '.join((AUTO, *BACKENDS))}.")
+        raise UsageError(f"there is no backend {name!r}: choose one of {', '.join((AUTO, *BACKENDS))}")
     return BACKENDS[name]
 
 
@@ -151,7 +151,7 @@ def _engines_only(name: str) -> Opener:
     def opener(path: Path, threads: int, cache: Path | None, place: Place) -> Session:
         gpu_of(place)
         build = f"`{BUILD} --target {name}`"
-        raise UnavailableError(f"{name} runs engines, and none was built of {path.name}: run {build}.")
+        raise UnavailableError(f"{name} runs engines, and none was built of {path.name}: run {build}")
 
     return opener
 
@@ -194,9 +194,9 @@ def _its_system(option: str, place: Place) -> None:
     if option == "cuda":
         gpu_of(place)
     elif option == "directml" and sys.platform != "win32":
-        raise UnavailableError("DirectML is on Windows only: choose another --backend.")
+        raise UnavailableError("DirectML is on Windows only: choose another --backend")
     elif option == "coreml" and sys.platform != "darwin":
-        raise UnavailableError("CoreML is on Macs only: choose another --backend.")
+        raise UnavailableError("CoreML is on Macs only: choose another --backend")
 
 
 def _native(path: Path, threads: int, cache: Path | None, place: Place) -> Session:

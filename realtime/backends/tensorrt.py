@@ -99,7 +99,7 @@ class TensorRtFrames:
             self.backend = f"{backend} {device.name} {label}".strip()
             small = [spec for spec in self._execution.inputs if spec.name != FRAME]
             if len(small) == len(self._execution.inputs):
-                raise BackendError(f"{path.name} takes no whole frames: expected an input called {FRAME}.")
+                raise BackendError(f"{path.name} takes no whole frames: expected an input called {FRAME}")
             self._sizes = self._execution.profile(FRAME)
             outputs = self._execution.outputs_for({FRAME: self._sizes[1]})
             self._stream, self._copies = device.stream(), device.stream()
@@ -152,9 +152,9 @@ class TensorRtFrames:
 
     def _check(self, frame: Array) -> None:
         if self._closed:
-            raise BackendError(f"This {self.backend} session was closed: open the model again.")
+            raise BackendError(f"this {self.backend} session was closed: open the model again")
         if frame.ndim != 3 or frame.shape[2] != 3 or frame.dtype != np.uint8:
-            raise BackendError(f"Expected {FRAME} (h, w, 3) uint8, got {frame.shape} {frame.dtype}.")
+            raise BackendError(f"expected {FRAME} (h, w, 3) uint8, got {frame.shape} {frame.dtype}")
 
     def _bring(self, frame: Array) -> _Place:
         """The place where the frame is, or is on its way to."""

@@ -152,11 +152,15 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, RealtimeError):
         return str(error)
     if is_full(error):
+<<<<<<< HEAD
         return FULL
+=======
+        return "the disk is full: free some space and run the builder again"
+>>>>>>> 3049280 (Errors and notes in one style: lower case unless a name begins them, no full stop; a test keeps it so)
     if isinstance(error, MemoryError):
-        return "There is not enough memory: close other programs and run the builder again."
+        return "there is not enough memory: close other programs and run the builder again"
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0].rstrip('.') if lines else 'no reason given'}."
+    return f"{type(error).__name__}: {lines[0].rstrip('') if lines else 'no reason given'}"
 
 
 def _fill(session: Session) -> None:

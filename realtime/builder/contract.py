@@ -41,11 +41,11 @@ class Contract:
 
     def __post_init__(self) -> None:
         if self.template not in TEMPLATES:
-            raise UsageError(f"there is no template {self.template!r}, choose among {', '.join(TEMPLATES)}.")
+            raise UsageError(f"there is no template {self.template!r}, choose among {', '.join(TEMPLATES)}")
         if len(self.mean) != 3 or len(self.std) != 3 or 0 in self.std:
-            raise UsageError("mean and std are three numbers each, and none of std is 0.")
+            raise UsageError("mean and std are three numbers each, and none of std is 0")
         if self.order not in ("rgb", "bgr"):
-            raise UsageError(f"order is rgb or bgr, not {self.order!r}.")
+            raise UsageError(f"order is rgb or bgr, not {self.order!r}")
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Contract:

@@ -106,8 +106,8 @@ def _outcome(each: _Running) -> Outcome:
         content = json.loads(each.result.read_text(encoding="utf-8"))
         return Outcome(content.get("value"), content.get("error", ""), seconds)
     if seconds >= each.job.limit:
-        return Outcome(None, f"It took longer than {each.job.limit:g} s and was ended.", seconds)
-    return Outcome(None, f"Its process {_ending(each.process.returncode)}{_last_words(each.log)}.", seconds)
+        return Outcome(None, f"it took longer than {each.job.limit:g} s and was ended", seconds)
+    return Outcome(None, f"its process {_ending(each.process.returncode)}{_last_words(each.log)}", seconds)
 
 
 def _ending(status: int) -> str:

@@ -112,7 +112,7 @@ def read(folder: Path, model: str, asked: str = "") -> list[Entry]:
         return []
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         cure = f"{rebuild_command(asked or model, folder)} --force"
-        raise BackendError(f"The manifest {path.name} makes no sense ({error}): run `{cure}`.") from error
+        raise BackendError(f"the manifest {path.name} makes no sense ({error}): run `{cure}`") from error
 
 
 def _checked(entry: Entry) -> Entry:
@@ -186,7 +186,7 @@ def find(
         wrong = problem(entry, folder, made_of, versions[entry.target], _device(entry)) or gpu_problem(entry, gpu)
         if not wrong:
             return entry
-        sentence = f"The engine {entry.file} {wrong}: run `{rebuild_command(asked, folder)}`."
+        sentence = f"the engine {entry.file} {wrong}: run `{rebuild_command(asked, folder)}`"
         if refused is None:
             raise BackendError(sentence)
         refused(sentence)

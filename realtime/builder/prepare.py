@@ -94,7 +94,7 @@ def int8(source: Path, target: Path, samples: Samples, *, unsigned: bool = False
             modern.unlink(missing_ok=True)
             merged.unlink(missing_ok=True)
     if not any(node.op_type == "QuantizeLinear" for node in onnx.load(target, load_external_data=False).graph.node):
-        raise ModelError(f"{source.name} has no {', '.join(_QUANTISED)} that could be quantised: build it with --precision fp16.")
+        raise ModelError(f"{source.name} has no {', '.join(_QUANTISED)} that could be quantised: build it with --precision fp16")
 
 
 def _quantise(merged: Path, target: Path, samples: Samples, *, unsigned: bool) -> None:
@@ -173,7 +173,7 @@ def _sort(graph: Any) -> None:
     while waiting:
         ready = [node for node in waiting if not made & set(_reads(node))]
         if not ready:
-            raise ModelError("The network is a circle: export it anew.")
+            raise ModelError("the network is a circle: export it anew")
         done += ready
         made -= {name for node in ready for name in node.output}
         waiting = [node for node in waiting if made & set(node.output)]
@@ -230,7 +230,7 @@ def _check_weights(model: Any) -> None:
             continue
         largest = float(np.abs(onnx.numpy_helper.to_array(tensor)).max(initial=0.0))
         if not largest <= HALF_MAX:
-            raise ModelError(f"The weight {tensor.name} reaches {largest:g}, half precision ends at {HALF_MAX:g}: build fp32 or int8.")
+            raise ModelError(f"the weight {tensor.name} reaches {largest:g}, half precision ends at {HALF_MAX:g}: build fp32 or int8")
 
 
 def _named(model: Any) -> Any:

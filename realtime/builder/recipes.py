@@ -96,31 +96,31 @@ def read(path: Path) -> Recipes:
     try:
         content = tomllib.loads((path if path.is_file() else OWN).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise UsageError(f"{path} cannot be read ({error}): mend it, or remove it to build the default models.") from error
+        raise UsageError(f"{path} cannot be read ({error}): mend it, or remove it to build the default models") from error
     rows = {name: _recipe(name, row, path) for name, row in content.get("models", {}).items()}
     chosen = content.get("build", list(DEFAULT_MODELS))
     if not isinstance(chosen, list) or not all(isinstance(name, str) for name in chosen):
-        raise UsageError(f"{path}: `build` takes a list of names of models.")
+        raise UsageError(f"{path}: `build` takes a list of names of models")
     return Recipes(tuple(chosen), rows)
 
 
 def _recipe(name: str, row: Any, path: Path) -> Recipe:
     where = f"{path}: [models.{name}]"
     if not isinstance(row, dict) or set(row) - _KEYS:
-        raise UsageError(f"{where} takes {', '.join(sorted(_KEYS))} and nothing else.")
+        raise UsageError(f"{where} takes {', '.join(sorted(_KEYS))} and nothing else")
     precisions = tuple(row.get("precisions", PRECISIONS))
     if not precisions or set(precisions) - set(PRECISIONS):
-        raise UsageError(f"{where}: precisions are chosen among {', '.join(PRECISIONS)}.")
+        raise UsageError(f"{where}: precisions are chosen among {', '.join(PRECISIONS)}")
     role = row.get("role", "")
     if role and role not in ROLES:
-        raise UsageError(f"{where}: there is no role {role!r}, choose among {', '.join(ROLES)}.")
+        raise UsageError(f"{where}: there is no role {role!r}, choose among {', '.join(ROLES)}")
     known = {limit.figure for each in ([ROLES[role]] if role else ROLES.values()) for limit in each.limits}
     gate = row.get("gate", {})
     if not all(figure in known and isinstance(bound, (int, float)) for figure, bound in gate.items()):
-        raise UsageError(f"{where}: gate takes numbers for {', '.join(sorted(known))}.")
+        raise UsageError(f"{where}: gate takes numbers for {', '.join(sorted(known))}")
     graph, of, swap = (row.get(key, "") for key in ("graph", "of", "swap"))
     if bool(graph) != bool(of) or (graph and (graph not in GRAPHS or of not in MODELS)):
-        raise UsageError(f"{where}: graph is one of {', '.join(GRAPHS)}, and `of` the model that it is around.")
+        raise UsageError(f"{where}: graph is one of {', '.join(GRAPHS)}, and `of` the model that it is around")
     return Recipe(precisions, dict(gate), role, graph, of, swap, _contract(row, where))
 
 
@@ -146,7 +146,7 @@ def _network(name: str, recipes: Recipes, paths: Mapping[str, Path], swap_contra
     role, contract = _kind(last, recipe, swap_contract)
     contract = recipe.contract or contract
     if recipe.swap and contract is None:
-        raise UsageError(f"{last} cannot become part of the per-frame path: only swap networks that take one latent can.")
+        raise UsageError(f"{last} cannot become part of the per-frame path: only swap networks that take one latent can")
     role = "swapper" if recipe.swap else recipe.role or role
     parts = [Part(_file(last, paths), role)]
     if recipe.swap:
@@ -202,13 +202,13 @@ def check_names(names: Sequence[str], recipes: Recipes) -> None:
         about = name.removeprefix(f"{_AROUND}:")
         if not _is_file(about) and about not in (known if about == name else MODELS):
             if hint := near_miss(about, known):
-                raise UsageError(f"There is no model {about!r}{hint}")
-            raise UsageError(f"There is no model {about!r}: choose among {', '.join(known)}, name an .onnx file, or {_AROUND}:FILE.onnx.")
+                raise UsageError(f"there is no model {about!r}{hint}")
+            raise UsageError(f"there is no model {about!r}: choose among {', '.join(known)}, name an .onnx file, or {_AROUND}:FILE.onnx")
     for name in names:
         row = _recipe_of(name, recipes)
         if row.graph == _AROUND and not row.swap:
-            raise UsageError(f"{name} is built around a swap network: name it as {_AROUND}:FILE.onnx.")
+            raise UsageError(f"{name} is built around a swap network: name it as {_AROUND}:FILE.onnx")
     owns = [own_name(name) for name in dict.fromkeys(names)]
     double = sorted({own for own in owns if owns.count(own) > 1})
     if double:
-        raise UsageError(f"Two models are called {double[0]}: rename one of the files.")
+        raise UsageError(f"two models are called {double[0]}: rename one of the files")

@@ -38,7 +38,7 @@ class Tools:
     def identity(self) -> Path:
         """The recogniser. Raises BackendError without one."""
         if self.recogniser is None:
-            raise BackendError("The gate of swap networks looks at identity: fetch the models with `python -m realtime models fetch`.")
+            raise BackendError("the gate of swap networks looks at identity: fetch the models with `python -m realtime models fetch`")
         return self.recogniser
 
 

@@ -61,7 +61,7 @@ def build(plan: Plan, folder: Path, write_scenes: WriteScenes, progress: Progres
             shop.place = (index, len(plan.networks))
             done += _one(shop, network, precisions(plan, network), write_scenes)
         if plan.networks and not done:
-            raise BackendError(f"{plan.networks[0].name} is built for GPUs only: name --target tensorrt or tensorrt-rtx.")
+            raise BackendError(f"{plan.networks[0].name} is built for GPUs only: name --target tensorrt or tensorrt-rtx")
         if any(each.state in (State.CHOSEN, State.PENDING) for each in done):
             progress("engines ready", len(plan.networks), len(plan.networks))
         return done
@@ -102,7 +102,7 @@ def available(wanted: str, work: Path) -> dict[str, Available]:
     if wanted == AUTO:
         found = {name: each for name, each in found.items() if not each.device_problem}
     if not found:
-        raise BackendError(f"No library to build engines with was found: {probed[names[-1]].error}")
+        raise BackendError(f"no library to build engines with was found: {probed[names[-1]].error}")
     return found
 
 
@@ -157,11 +157,11 @@ def _alone(folder: Path, progress: Progress) -> Iterator[Path]:
             finally:
                 shutil.rmtree(work, ignore_errors=True)
     except TimeoutError as error:
-        raise BackendError(f"Another builder has been working in {folder} for an hour: end it.") from error
+        raise BackendError(f"another builder has been working in {folder} for an hour: end it") from error
     except OSError as error:
         if is_full(error):
-            raise BackendError(f"The disk is full: free some space in {folder} and run the builder again.") from error
-        raise BackendError(f"{folder} cannot be written ({error.strerror or error}): name another folder with --engines.") from error
+            raise BackendError(f"the disk is full: free some space in {folder} and run the builder again") from error
+        raise BackendError(f"{folder} cannot be written ({error.strerror or error}): name another folder with --engines") from error
 
 
 def _clear(folder: Path) -> None:

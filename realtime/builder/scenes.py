@@ -46,7 +46,11 @@ def gather(source: Path | None, bundled: Path, detector: Detector, landmarker: L
         images = [varied for image in images for varied in vary(image)]
     scenes = find_faces(images[:MOST], detector, landmarker)
     if not scenes:
+<<<<<<< HEAD
         raise BackendError(f"No face was found in {source or bundled}: calibration needs pictures or a video of faces.")
+=======
+        raise UsageError(f"no face was found in {source or bundled}: calibration needs pictures or a video of faces")
+>>>>>>> 3049280 (Errors and notes in one style: lower case unless a name begins them, no full stop; a test keeps it so)
     return scenes
 
 
@@ -97,14 +101,14 @@ def _images(source: Path) -> Iterator[Image]:
 
         paths = sorted(path for path in source.iterdir() if path.suffix.lower() in _SUFFIXES)
         if not paths:
-            raise UsageError(f"There is no picture in {source}: name a folder of photos or a video.")
+            raise UsageError(f"there is no picture in {source}: name a folder of photos or a video")
         step = max(len(paths) / MOST, 1.0)
         for index in range(min(len(paths), MOST)):
             yield read_photo(paths[int(index * step)], _LONGEST)
     elif source.is_file():
         yield from _video(source)
     else:
-        raise UsageError(f"There is no {source}: --calibration takes a folder of photos or a video.")
+        raise UsageError(f"there is no {source}: --calibration takes a folder of photos or a video")
 
 
 def _video(path: Path) -> Iterator[Image]:
@@ -113,7 +117,7 @@ def _video(path: Path) -> Iterator[Image]:
     try:
         count = int(video.get(cv2.CAP_PROP_FRAME_COUNT))
         if not video.isOpened() or count < 1:
-            raise UsageError(f"{path} cannot be read as a video: name a folder of photos or a video.")
+            raise UsageError(f"{path} cannot be read as a video: name a folder of photos or a video")
         wanted = set(np.linspace(0, count - 1, min(MOST, count)).astype(int).tolist())
         for index in range(count):
             if not video.grab():

@@ -19,7 +19,7 @@ def check(path: Path) -> Any:
     _check_external(model, path)
     opsets = {imported.domain: imported.version for imported in model.opset_import}
     if opsets.get("", 0) > NEWEST_OPSET:
-        raise ModelError(f"{path.name} uses opset {opsets['']}, newer than {NEWEST_OPSET}: export it with an older one.")
+        raise ModelError(f"{path.name} uses opset {opsets['']}, newer than {NEWEST_OPSET}: export it with an older one")
     _check_shapes(model, path)
     _check_operators(model, path)
     for index, node in enumerate(model.graph.node):
@@ -31,11 +31,11 @@ def _read(path: Path) -> Any:
     try:
         model = onnx.load(path, load_external_data=False)
     except OSError as error:
-        raise ModelError(f"{path} cannot be read ({error.strerror or error}): check the path.") from error
+        raise ModelError(f"{path} cannot be read ({error.strerror or error}): check the path") from error
     except Exception as error:  # protobuf's own error, which has no stable name
-        raise ModelError(f"{path.name} is no ONNX file, or a truncated one: get it anew.") from error
+        raise ModelError(f"{path.name} is no ONNX file, or a truncated one: get it anew") from error
     if not model.graph.node or not model.graph.output:
-        raise ModelError(f"{path.name} is no ONNX file, or an empty one: get it anew.")
+        raise ModelError(f"{path.name} is no ONNX file, or an empty one: get it anew")
     return model
 
 
@@ -46,12 +46,12 @@ def _check_external(model: Any, path: Path) -> None:
         places = {entry.key: entry.value for entry in tensor.external_data}
         beside = path.parent / places.get("location", "")
         if not beside.is_file():
-            raise ModelError(f"{path.name} keeps its weights in {beside.name}, which is missing: put it beside the model.")
+            raise ModelError(f"{path.name} keeps its weights in {beside.name}, which is missing: put it beside the model")
     if outside:
         try:
             onnx.load_external_data_for_model(model, str(path.parent))
         except Exception as error:  # onnx raises several kinds for a file that is too short
-            raise ModelError(f"The weights of {path.name} beside it are damaged: get them anew.") from error
+            raise ModelError(f"the weights of {path.name} beside it are damaged: get them anew") from error
 
 
 def _check_shapes(model: Any, path: Path) -> None:
@@ -60,14 +60,14 @@ def _check_shapes(model: Any, path: Path) -> None:
     for port in model.graph.input:
         sizes = [dim.dim_value for dim in port.type.tensor_type.shape.dim]
         if port.name not in weights and (0 in sizes[1:] or not port.type.tensor_type.HasField("shape")):
-            raise ModelError(f"Input {port.name} of {path.name} has an open size: export the model with fixed sizes.")
+            raise ModelError(f"input {port.name} of {path.name} has an open size: export the model with fixed sizes")
 
 
 def _check_operators(model: Any, path: Path) -> None:
     """Operators that the ONNX standard does not know; whether a backend takes the others, its own parser says."""
     unknown = sorted({node.op_type for node in model.graph.node if node.domain in ("", "ai.onnx") and not _known(node.op_type)})
     if unknown:
-        raise ModelError(f"{path.name} has operators that are not in ONNX: {', '.join(unknown)}.")
+        raise ModelError(f"{path.name} has operators that are not in ONNX: {', '.join(unknown)}")
 
 
 def _known(operator: str) -> bool:

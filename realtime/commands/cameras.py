@@ -33,7 +33,7 @@ def show(found: Sequence[CameraEntry]) -> None:
 
     out = console()
     if not found:
-        out.print("No camera was found: plug one in and look again, or use --input synthetic, a video file or a stream.", markup=False)
+        out.print("no camera was found: plug one in and look again, or use --input synthetic, a video file or a stream", markup=False)
         return
     table = Table(box=None, padding=(0, 2, 0, 0))
     for title in ("--input", "name", "device", "formats"):

@@ -76,7 +76,7 @@ def _fetch(models: ModelStore, values: argparse.Namespace, made: Parser) -> Sequ
     if mirror and "://" not in mirror:
         mirror, folder = "", folder or mirror
     if folder and not Path(folder).is_dir():
-        raise UsageError(f"There is no folder {folder} to fetch from: check the name.")
+        raise UsageError(f"there is no folder {folder} to fetch from: check the name")
     consent = _accepted if values.accept_licence else _ask
     with FetchBar() as bar:
         return models.fetch(values.names or DEFAULTS, Path(folder) if folder else None, bar, mirror=mirror, consent=consent)
@@ -109,7 +109,7 @@ def _ask(models: Sequence[Model]) -> None:
         raise UsageError(f"nobody is there to agree to this licence: read it (published with {published}), then say: {command}")
     print("Fetch and use it under these terms? [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise ModelError("Nothing was fetched, as the licence was not agreed to.")
+        raise ModelError("nothing was fetched, as the licence was not agreed to")
 
 
 def _as_json(status: ModelStatus) -> dict[str, object]:

@@ -71,4 +71,4 @@ def _kept(function: Callable[..., Any], options: dict[str, Any]) -> Any:
         if "cannot cache" not in str(error):
             raise
         places = "neither the program's own folder nor your cache folder can be written"
-        raise RealtimeError(f"There is no place to keep compiled code: {places}; name one that can be in NUMBA_CACHE_DIR.") from error
+        raise RealtimeError(f"there is no place to keep compiled code: {places}; name one that can be in NUMBA_CACHE_DIR") from error

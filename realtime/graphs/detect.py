@@ -45,10 +45,10 @@ def _input_size(network: Any) -> int:
     ports = networks.inputs(network)
     if len(ports) != 1 or not ports[0].is_square_image or ports[0].shape[2] % STRIDES[-1]:
         shapes = [port.shape for port in ports]
-        raise ModelError(f"YuNet takes a square of a multiple of 32 pixels: expected one (1, 3, n, n), got {shapes}.")
+        raise ModelError(f"YuNet takes a square of a multiple of 32 pixels: expected one (1, 3, n, n), got {shapes}")
     expected = {f"{head}_{stride}" for head in ("cls", "obj", "bbox", "kps") for stride in STRIDES}
     if missing := expected - {port.name for port in networks.outputs(network)}:
-        raise ModelError(f"This network is not YuNet: it has no outputs {sorted(missing)}.")
+        raise ModelError(f"this network is not YuNet: it has no outputs {sorted(missing)}")
     return ports[0].shape[2]
 
 

@@ -126,7 +126,7 @@ def mesh_ports(network: Any) -> tuple[Port, str, str]:
     if len(ports) != 1 or not ports[0].is_square_image or len(meshes) != 1 or len(logits) != 1:
         shapes = [port.shape for port in ports], [port.shape for port in results]
         raise ModelError(
-            f"A face mesh network takes one (1, 3, n, n) and gives {MESH_POINTS} x 3 numbers and one more: this one has {shapes}."
+            f"a face mesh network takes one (1, 3, n, n) and gives {MESH_POINTS} x 3 numbers and one more: this one has {shapes}"
         )
     return ports[0], meshes[0], logits[0]
 
@@ -139,7 +139,7 @@ def swap_ports(network: Any, template: Floats) -> tuple[Port, Port, str]:
     pictures = [port.name for port in results if port.is_square_image] or [port.name for port in results if len(results) == 1]
     if len(ports) != 2 or len(images) != 1 or len(latents) != 1 or len(pictures) != 1:
         shapes = [port.shape for port in ports]
-        raise ModelError(f"A swap network takes one image (1, 3, s, s) and one latent (1, d): this one takes {shapes}.")
+        raise ModelError(f"a swap network takes one image (1, 3, s, s) and one latent (1, d): this one takes {shapes}")
     if template.shape != (5, 2):
-        raise ModelError(f"A swap network's template is five points: expected (5, 2), got {template.shape}.")
+        raise ModelError(f"a swap network's template is five points: expected (5, 2), got {template.shape}")
     return images[0], latents[0], pictures[0]

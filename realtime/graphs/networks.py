@@ -54,7 +54,7 @@ def load(network: Path | Any) -> Any:
 
 
 def _unreadable(path: Path) -> ModelError:
-    return ModelError(f"{path.name} cannot be read as an ONNX model with its weights: get the file anew.")
+    return ModelError(f"{path.name} cannot be read as an ONNX model with its weights: get the file anew")
 
 
 def opset(network: Any) -> int:
@@ -88,7 +88,7 @@ def prepare(network: Any, prefix: str, version: int) -> Any:
         if opset(network) < version:
             network = version_converter.convert_version(network, version)
     except Exception as error:  # the converter raises RuntimeError, or its own kinds without a common base
-        raise ModelError(f"The network {prefix.strip('/')} cannot be brought from opset {opset(network)} to {version}: {error}") from error
+        raise ModelError(f"the network {prefix.strip('/')} cannot be brought from opset {opset(network)} to {version}: {error}") from error
     return compose.add_prefix(network, prefix, rename_functions=False, inplace=True)
 
 
@@ -99,7 +99,7 @@ def splice(graph: Graph, network: Any, prefix: str, feeds: dict[str, Value]) -> 
     """
     ports = inputs(network)
     if {port.name for port in ports} != set(feeds):
-        raise ModelError(f"The network wants the inputs {[port.name for port in ports]}, not {sorted(feeds)}.")
+        raise ModelError(f"the network wants the inputs {[port.name for port in ports]}, not {sorted(feeds)}")
     produced = outputs(network)
     network = prepare(network, prefix, graph.opset)
     results = graph.splice(network, {prefix + port.name: _cast(feeds[port.name], port, port.dtype) for port in ports})

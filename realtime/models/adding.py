@@ -20,7 +20,7 @@ def recognise(file: Path, catalogue: Mapping[str, Model], name: str = "") -> tup
     digest = _digest(file)
     if name:
         if name not in catalogue:
-            raise UsageError(f"There is no model {name!r}{near_miss(name, tuple(catalogue)) or ': `models list` shows all.'}")
+            raise UsageError(f"there is no model {name!r}{near_miss(name, tuple(catalogue)) or ': `models list` shows all'}")
         return catalogue[name], digest
     for model in catalogue.values():
         if digest in (model.sha256, *model.also):
@@ -31,12 +31,12 @@ def recognise(file: Path, catalogue: Mapping[str, Model], name: str = "") -> tup
 def _digest(file: Path) -> str:
     try:
         if not file.is_file():
-            raise UsageError(f"{file} is no file: name the model's file.")
+            raise UsageError(f"{file} is no file: name the model's file")
         if not 0 < file.stat().st_size <= LARGEST:
-            raise UsageError(f"{file} has {file.stat().st_size} bytes, as no model has: name another file.")
+            raise UsageError(f"{file} has {file.stat().st_size} bytes, as no model has: name another file")
         return sha256_of(file)
     except OSError as error:
-        raise UsageError(f"{file} cannot be read ({error.strerror or error}): make it readable.") from error
+        raise UsageError(f"{file} cannot be read ({error.strerror or error}): make it readable") from error
 
 
 def _by_name(file: Path, catalogue: Mapping[str, Model]) -> Model:
@@ -46,9 +46,9 @@ def _by_name(file: Path, catalogue: Mapping[str, Model]) -> Model:
         return unknown[0]
     if named:
         raise UsageError(
-            f"{file.name} is not the file that is known by that name (its SHA-256 differs): if you trust it, say `--as {named[0].name}`."
+            f"{file.name} is not the file that is known by that name (its SHA-256 differs): if you trust it, say `--as {named[0].name}`"
         )
-    raise UsageError(f"It cannot be told which model {file.name} is: say it with `--as NAME`, a name of `models list`.")
+    raise UsageError(f"it cannot be told which model {file.name} is: say it with `--as NAME`, a name of `models list`")
 
 
 def taken(file: Path, folder: Path, model: Model, digest: str) -> Path:
@@ -57,7 +57,7 @@ def taken(file: Path, folder: Path, model: Model, digest: str) -> Path:
     shutil.copyfile(file, copy)
     try:
         if sha256_of(copy) != digest:
-            raise ModelError(f"{file} changed while it was read: try again.")
+            raise ModelError(f"{file} changed while it was read: try again")
         if digest not in (model.sha256, *model.also):
             _check_network(copy, file.name)
     except BaseException:
@@ -75,8 +75,8 @@ def _check_network(path: Path, name: str) -> None:
     try:
         network = onnx.load(str(path), load_external_data=False)
     except Exception as error:  # a parser meeting bytes it does not understand raises anything
-        raise ModelError(f"{name} is no ONNX file, or a truncated one: get it anew.") from error
+        raise ModelError(f"{name} is no ONNX file, or a truncated one: get it anew") from error
     if not network.graph.node or not network.graph.input or not network.graph.output:
-        raise ModelError(f"{name} is no ONNX file, or a truncated one: get it anew.")
+        raise ModelError(f"{name} is no ONNX file, or a truncated one: get it anew")
     if any(tensor.data_location == onnx.TensorProto.EXTERNAL for tensor in network.graph.initializer):
-        raise ModelError(f"{name} keeps its weights in a second file: save it as one file first.")
+        raise ModelError(f"{name} keeps its weights in a second file: save it as one file first")

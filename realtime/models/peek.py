@@ -26,9 +26,9 @@ class Peek:
             with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
                 self._read(data)
         except OSError as error:
-            raise ModelError(f"{path} cannot be read ({error.strerror or error}): check its name and that you may read it.") from error
+            raise ModelError(f"{path} cannot be read ({error.strerror or error}): check its name and that you may read it") from error
         except Exception as error:  # bytes that are no protobuf surface as any error
-            raise ModelError(f"{path.name} is no ONNX file, or a truncated one: get it anew.") from error
+            raise ModelError(f"{path.name} is no ONNX file, or a truncated one: get it anew") from error
 
     def _read(self, data: mmap.mmap) -> None:
         import onnx
@@ -59,7 +59,7 @@ class Peek:
                 tensor = onnx.TensorProto.FromString(file.read(last - first))
             values: Array = onnx.numpy_helper.to_array(tensor, str(self._path.parent))
         except Exception as error:  # its data may be damaged, or lie in another file, which may be absent
-            raise ModelError(f"{self._path.name} cannot be read with its weights: get the file anew.") from error
+            raise ModelError(f"{self._path.name} cannot be read with its weights: get the file anew") from error
         return values
 
 

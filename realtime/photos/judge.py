@@ -56,21 +56,21 @@ def measure(image: Image, points: Floats) -> Quality:
 def complain(quality: Quality, name: str) -> list[str]:
     """A sentence for each thing that will spoil the swap, with the cure. Raises UsageError when the face is of no use at all."""
     if quality.size < _UNUSABLE:
-        raise UsageError(f"The face in {name} is only {quality.size:.0f} pixels high: use a photo in which it has at least 200.")
+        raise UsageError(f"the face in {name} is only {quality.size:.0f} pixels high: use a photo in which it has at least 200")
     if abs(quality.turn) > _AWAY:
-        raise UsageError(f"The face in {name} looks away from the camera: use a photo that shows the face from the front.")
+        raise UsageError(f"the face in {name} looks away from the camera: use a photo that shows the face from the front")
     return [sentence.format(name=name, size=quality.size) for bad, sentence in _findings(quality) if bad]
 
 
 def _findings(q: Quality) -> list[tuple[bool, str]]:
     profile = abs(q.turn) > _PROFILE
     return [
-        (q.size < _SMALL, "The face in {name} is only {size:.0f} pixels high, so the swap will look soft: use a photo taken closer."),
-        (q.sharpness < _BLURRED, "The face in {name} is blurred: use a sharp photo, or one with more light."),
-        (q.light < _DARK, "The face in {name} is very dark: use a photo with light from the front."),
-        (q.burnt > 0.15 or q.middle > 228, "The face in {name} is overexposed: use a photo with softer light."),
-        (profile, "The face in {name} is seen from the side, and its far half is guessed: use a photo from the front."),
-        (_TURNED < abs(q.turn) <= _PROFILE, "The face in {name} is turned to one side: a photo from the front gives a better swap."),
+        (q.size < _SMALL, "the face in {name} is only {size:.0f} pixels high, so the swap will look soft: use a photo taken closer"),
+        (q.sharpness < _BLURRED, "the face in {name} is blurred: use a sharp photo, or one with more light"),
+        (q.light < _DARK, "the face in {name} is very dark: use a photo with light from the front"),
+        (q.burnt > 0.15 or q.middle > 228, "the face in {name} is overexposed: use a photo with softer light"),
+        (profile, "the face in {name} is seen from the side, and its far half is guessed: use a photo from the front"),
+        (_TURNED < abs(q.turn) <= _PROFILE, "the face in {name} is turned to one side: a photo from the front gives a better swap"),
     ]
 
 

@@ -58,9 +58,9 @@ def read_photo(path: str | Path, longest: int = LONGEST) -> Image:
             raise UsageError(_unknown(path, head, heif)) from None
         return other
     except MemoryError:
-        raise UsageError(f"There is not enough memory to open {path.name}: use a smaller copy of the photo.") from None
+        raise UsageError(f"there is not enough memory to open {path.name}: use a smaller copy of the photo") from None
     except Exception as error:  # decoders raise whatever they trip over: OSError, SyntaxError, struct.error, zlib.error, ...
-        raise DamagedPhotoError(f"{path.name} is damaged or cut short ({_words(error)}): copy it again or use another photo.") from None
+        raise DamagedPhotoError(f"{path.name} is damaged or cut short ({_words(error)}): copy it again or use another photo") from None
     return picture
 
 
@@ -68,19 +68,19 @@ def _check(path: Path) -> bytes:
     """The file's first bytes. Raises UsageError when there is nothing to read."""
     try:
         if path.is_dir():
-            raise UsageError(f"{path} is a folder: name a photo in it.")
+            raise UsageError(f"{path} is a folder: name a photo in it")
         if not path.exists():
-            raise UsageError(f"There is no photo {path}: check the name and the folder.")
+            raise UsageError(f"there is no photo {path}: check the name and the folder")
         if not path.is_file():
-            raise UsageError(f"{path} is not a file: name a photo.")
+            raise UsageError(f"{path} is not a file: name a photo")
         with path.open("rb") as file:
             head = file.read(32)
     except OSError as error:
-        raise UsageError(f"{path} cannot be opened ({error.strerror or error}): check its permissions.") from None
+        raise UsageError(f"{path} cannot be opened ({error.strerror or error}): check its permissions") from None
     except ValueError:  # a null character in the name
-        raise UsageError(f"{str(path)!r} is not a file name: check the spelling.") from None
+        raise UsageError(f"{str(path)!r} is not a file name: check the spelling") from None
     if not head:
-        raise UsageError(f"{path.name} is empty: copy the photo again.")
+        raise UsageError(f"{path.name} is empty: copy the photo again")
     return head
 
 
@@ -185,16 +185,16 @@ def _tiff_pixels(path: Path, head: bytes) -> int:
 
 def _unknown(path: Path, head: bytes, heif: str) -> str:
     if heif and head[4:8] == b"ftyp" and head[8:12] in _HEIC:
-        return f"{path.name} is a HEIC photo and {heif}: run `pip install pillow-heif`, or save the photo as JPEG."
+        return f"{path.name} is a HEIC photo and {heif}: run `pip install pillow-heif`, or save the photo as JPEG"
     # Containers by their signatures: MP4/MOV, Matroska/WebM, AVI.
     boxed = head[4:8] == b"ftyp" and head[8:12] not in (*_HEIC, b"avif", b"avis")
     if path.suffix.lower() in _VIDEO or boxed or head.startswith(b"\x1a\x45\xdf\xa3") or head[8:11] == b"AVI":
-        return f"{path.name} is a video: the source is a photo; save a frame of it that shows the face from the front."
-    return f"{path.name} is not a picture that can be read: use a JPEG, PNG, WebP, TIFF or HEIC photo."
+        return f"{path.name} is a video: the source is a photo; save a frame of it that shows the face from the front"
+    return f"{path.name} is not a picture that can be read: use a JPEG, PNG, WebP, TIFF or HEIC photo"
 
 
 def _too_large(path: Path) -> str:
-    return f"{path.name} has more than {_MOST_PIXELS // 1_000_000} million pixels: use a smaller copy of the photo."
+    return f"{path.name} has more than {_MOST_PIXELS // 1_000_000} million pixels: use a smaller copy of the photo"
 
 
 def _words(error: Exception) -> str:

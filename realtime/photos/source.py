@@ -37,7 +37,7 @@ def load_source(paths: Sequence[str | Path], detector: Detector, landmarker: Lan
     A photo of several that shows no usable face is left out with a note. Raises UsageError when a file cannot be read or none is usable.
     """
     if not paths:
-        raise UsageError("No source photo was given: name one with --source me.jpg.")
+        raise UsageError("no source photo was given: name one with --source me.jpg")
     photos: list[SourcePhoto] = []
     notes: list[str] = []
     failures: list[str] = []
@@ -52,7 +52,7 @@ def load_source(paths: Sequence[str | Path], detector: Detector, landmarker: Lan
         notes += remarks
     if not photos:
         raise UsageError(failures[0])
-    return photos, notes + [f"{failure} The photo was left out." for failure in failures]
+    return photos, notes + [f"{failure}; the photo was left out" for failure in failures]
 
 
 def _load(path: Path, image: Image, detector: Detector, landmarker: Landmarker) -> tuple[SourcePhoto, list[str]]:
@@ -75,12 +75,12 @@ def _find(image: Image, name: str, detector: Detector, landmarker: Landmarker) -
             continue
         sure = _sureness(photo)
         if best is None or sure > most + 0.03:
-            notes = [f"{name} lies {remark}: it was turned upright."] if remark else []
+            notes = [f"{name} lies {remark}: it was turned upright"] if remark else []
             best, most = (photo, notes + _others(photo.detection, found, view, name)), sure
         if most >= _SURE:
             break
     if best is None:
-        raise UsageError(f"No face was found in {name}: use a photo that shows one face from the front.")
+        raise UsageError(f"no face was found in {name}: use a photo that shows one face from the front")
     return best
 
 
@@ -130,7 +130,7 @@ def _others(main: Detection, found: Sequence[Detection], image: Image, name: str
         return []
     largest = all(face.box.area <= main.box.area for face in found)
     kind = "the largest" if largest else "the clearest"
-    return [f"{name} shows {count} faces: {kind}, {_place(main.box, image)}, is used; crop the photo to choose another."]
+    return [f"{name} shows {count} faces: {kind}, {_place(main.box, image)}, is used; crop the photo to choose another"]
 
 
 def _place(box: Box, image: Image) -> str:

@@ -114,12 +114,12 @@ class CameraSource(Managed):
         self._stop.set()
         self._newest.close()
         if self._drain is not None and not self._drain.join(_JOIN):
-            self._say("the camera's driver does not answer: its thread was left behind and ends with the program.")
+            self._say("the camera's driver does not answer: its thread was left behind and ends with the program")
 
     def _first_frame(self, entry: CameraEntry) -> Frame:
         frame = self._newest.take(_FIRST_FRAME)
         if frame is None:
-            raise SourceError(f"camera {entry} was opened but gives no picture: check its cover and switch, or plug it in again.")
+            raise SourceError(f"camera {entry} was opened but gives no picture: check its cover and switch, or plug it in again")
         # Put back for the first `read`, unless a newer one came in the meantime, which is even better.
         self._newest.put_if_empty(frame)
         return frame
@@ -198,14 +198,14 @@ class CameraSource(Managed):
             self._size = size
         if size == self._size:
             return image
-        self._say(f"the camera changed its frame size to {size[0]}x{size[1]}: it is fitted into {self._size[0]}x{self._size[1]}.")
+        self._say(f"the camera changed its frame size to {size[0]}x{size[1]}: it is fitted into {self._size[0]}x{self._size[1]}")
         return letterbox(image, self._size)
 
     def _reopen(self) -> None:
         """Wait for the camera to come back, for as long as it takes."""
         if self._stop or self._entry is None:
             return
-        log.warning("camera %s gives no more frames: waiting for it to come back.", self._entry)
+        log.warning("camera %s gives no more frames: waiting for it to come back", self._entry)
         self._times.clear()
         delay = _BACK_OFF[0]
         while not self._stop.wait(delay):
@@ -216,7 +216,7 @@ class CameraSource(Managed):
             with suppress(SourceError, cv2.error):
                 self._capture = self._connect(entry)
                 self._entry = entry
-                log.warning("camera %s is back.", entry)
+                log.warning("camera %s is back", entry)
                 return
 
     def _present(self, entry: CameraEntry) -> CameraEntry | None:

@@ -23,25 +23,25 @@ def refusal(entry: CameraEntry, platform: str = sys.platform) -> str:
     if platform == "darwin":
         return (
             f"camera {entry} could not be opened: allow this terminal the camera in System Settings > Privacy & Security > Camera, "
-            "and close other programs that use it."
+            "and close other programs that use it"
         )
     return (
         f"camera {entry} could not be opened: close other programs that use it, and let desktop apps use the camera in "
-        "Settings > Privacy & security > Camera."
+        "Settings > Privacy & security > Camera"
     )
 
 
 def _linux_refusal(entry: CameraEntry, error: int | None) -> str:
     if error in (errno.EACCES, errno.EPERM):
-        return f"camera {entry} may not be opened by this user: run `sudo usermod -aG video $USER`, then log out and in again."
+        return f"camera {entry} may not be opened by this user: run `sudo usermod -aG video $USER`, then log out and in again"
     if error == errno.EBUSY:
         users = ", ".join(v4l2.holders(entry.path))
-        return f"camera {entry} is in use{f' by {users}' if users else ' by another program'}: close that first."
+        return f"camera {entry} is in use{f' by {users}' if users else ' by another program'}: close that first"
     if error in (errno.ENOENT, errno.ENODEV, errno.ENXIO):
-        return f"camera {entry} is not there ({entry.path}): plug it in, and see `cameras` for those that are."
+        return f"camera {entry} is not there ({entry.path}): plug it in, and see `cameras` for those that are"
     if entry.is_virtual:
-        return f"camera {entry} is a virtual one that nothing is being sent to: start the program that feeds it, or choose another camera."
-    return f"camera {entry} could not be opened as a camera ({entry.path}): unplug it and plug it in again, or choose another one."
+        return f"camera {entry} is a virtual one that nothing is being sent to: start the program that feeds it, or choose another camera"
+    return f"camera {entry} could not be opened as a camera ({entry.path}): unplug it and plug it in again, or choose another one"
 
 
 def difference(entry: CameraEntry, got: Mode, asked: Mode) -> str:
@@ -51,13 +51,13 @@ def difference(entry: CameraEntry, got: Mode, asked: Mode) -> str:
     slower = got[3] < asked[3] - 1
     if same_format and same_size and not slower:
         return ""
-    return f"the camera gives {_words(got)}, not {_words(asked)} as asked for{_advice(entry, got, asked)}."
+    return f"the camera gives {_words(got)}, not {_words(asked)} as asked for{_advice(entry, got, asked)}"
 
 
 def low_rate(measured: float, nominal: float) -> str:
     return (
         f"the camera delivers only {measured:.0f} of its {nominal:.0f} frames a second: give it more light "
-        "(a long exposure slows it down), or choose a smaller --size."
+        "(a long exposure slows it down), or choose a smaller --size"
     )
 
 

@@ -16,7 +16,7 @@ import cv2
 from realtime.errors import UsageError
 from realtime.sources import v4l2
 
-_NONE = "no camera was found: plug one in, or try `--input synthetic`, a video file or a stream."
+_NONE = "no camera was found: plug one in, or try `--input synthetic`, a video file or a stream"
 _VIRTUAL_NAMES = ("virtual", "loopback", "obs camera", "unity video capture", "manycam", "xsplit", "snap camera", "dummy")
 
 
@@ -82,8 +82,8 @@ def find_camera(text: str, cameras: Sequence[CameraEntry]) -> CameraEntry:
     if len(fits) == 1:
         return fits[0]
     if fits:
-        raise SeveralFitError(f"'{text}' fits several cameras, {listing(fits)}: give the number or more of the name.")
-    raise UsageError(f"no camera is called '{text}'; {listing_of_all(cameras)}.")
+        raise SeveralFitError(f"'{text}' fits several cameras, {listing(fits)}: give the number or more of the name")
+    raise UsageError(f"no camera is called '{text}'; {listing_of_all(cameras)}")
 
 
 def listing(cameras: Sequence[CameraEntry]) -> str:

@@ -87,7 +87,7 @@ def _stream(text: str) -> Source | None:
         return None
     if match[1].lower() not in SCHEMES:
         known = ", ".join(f"{scheme}://" for scheme in SCHEMES)
-        raise UsageError(f"'{redacted(text)}' is no stream that can be read: give one that starts with {known}.")
+        raise UsageError(f"'{redacted(text)}' is no stream that can be read: give one that starts with {known}")
     # Imported here, as below: PyAV is large (15 MB), and a camera does without.
     from realtime.sources.stream import StreamSource
 
@@ -104,7 +104,7 @@ def _file(text: str, loop: bool) -> Source | None:
     if text.isdecimal() or stat.S_ISCHR(mode):
         return None
     if stat.S_ISDIR(mode):
-        raise UsageError(f"'{text}' is a folder: give a video or an image in it.")
+        raise UsageError(f"'{text}' is a folder: give a video or an image in it")
     if path.suffix.lower() in SUFFIXES:
         return ImageSource(path)
     from realtime.sources.video import FileSource
@@ -115,7 +115,7 @@ def _file(text: str, loop: bool) -> Source | None:
 def _existing(photo: str) -> Path:
     path = Path(photo).expanduser()
     if not path.is_file():
-        raise UsageError(f"there is no photo '{photo}' for the synthetic camera: check the name and the folder.")
+        raise UsageError(f"there is no photo '{photo}' for the synthetic camera: check the name and the folder")
     return path
 
 
@@ -131,6 +131,6 @@ def _camera(text: str, cameras: list[CameraEntry]) -> CameraEntry:
         if text.isdecimal() or text.startswith("/dev/"):
             raise
         if _FILE_NAME.search(text):
-            raise UsageError(f"there is no file '{text}' (the current folder is {Path.cwd()}): check the name and the folder.") from error
+            raise UsageError(f"there is no file '{text}' (the current folder is {Path.cwd()}): check the name and the folder") from error
         kinds = "or give a video, an image, a stream's URL or `synthetic`"
-        raise UsageError(f"no camera, file or stream is called '{text}'; {listing_of_all(cameras)}; {kinds}.") from error
+        raise UsageError(f"no camera, file or stream is called '{text}'; {listing_of_all(cameras)}; {kinds}") from error

@@ -61,7 +61,7 @@ class StreamSource(Managed):
         try:
             info = self._opened.take(sum(self._limits))
             if info is None:
-                raise SourceError(f"'{self._name}' does not answer: check the address and whether it can be reached from here.")
+                raise SourceError(f"'{self._name}' does not answer: check the address and whether it can be reached from here")
             return info
         except BaseException:
             self.close()
@@ -85,9 +85,9 @@ class StreamSource(Managed):
                 reason = self._attempt()
                 if self._info is None:
                     cure = "" if {",", ";"} & set(reason) else "; check the address, and whether it can be reached from here"
-                    self._opened.fail(SourceError(f"'{self._name}' cannot be played: {reason}{cure}."))
+                    self._opened.fail(SourceError(f"'{self._name}' cannot be played: {reason}{cure}"))
                     return
-                self._say(f"stream '{self._name}' broke off ({reason}): connecting again.")
+                self._say(f"stream '{self._name}' broke off ({reason}): connecting again")
                 self._stop.wait(self._delay)
                 self._delay = min(2 * self._delay, _BACK_OFF[1])
         except EndOfStream:
@@ -143,7 +143,7 @@ class StreamSource(Managed):
     def _announced(self, image: Image, info: SourceInfo) -> Image:
         if image.shape[:2] == (info.height, info.width):
             return image
-        self._say(f"stream '{self._name}' changed its frame size: it is fitted into {info.width}x{info.height}.")
+        self._say(f"stream '{self._name}' changed its frame size: it is fitted into {info.width}x{info.height}")
         return letterbox(image, (info.width, info.height))
 
 

@@ -124,7 +124,7 @@ class SyntheticSource(Managed):
     ) -> None:
         if fps <= 0 or size[0] < 16 or size[1] < 16 or size[0] % 2 or size[1] % 2:
             request = f"{size[0]}x{size[1]} at {fps:g}"
-            raise UsageError(f"the synthetic camera needs an even size of at least 16x16 and a rate above 0, not {request}.")
+            raise UsageError(f"the synthetic camera needs an even size of at least 16x16 and a rate above 0, not {request}")
         self._photo = None if photo is None else Path(photo)
         self._size, self._fps, self._frames, self._live, self._seed = size, fps, frames, live, seed
         self._load = read_photo

@@ -28,9 +28,9 @@ class Transformed(Managed):
 
     def __init__(self, source: Source, mirror: bool = False, rotate: int = 0, size: tuple[int, int] | None = None) -> None:
         if rotate not in (0, 90, 180, 270):
-            raise UsageError(f"a picture is turned by 0, 90, 180 or 270 degrees, not {rotate}.")
+            raise UsageError(f"a picture is turned by 0, 90, 180 or 270 degrees, not {rotate}")
         if size is not None and even(*size) != size:
-            raise UsageError(f"a frame size must be even in both directions and at least 2x2, not {size[0]}x{size[1]}.")
+            raise UsageError(f"a frame size must be even in both directions and at least 2x2, not {size[0]}x{size[1]}")
         self._source = source
         self._mirror = mirror
         self._rotate = rotate

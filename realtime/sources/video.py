@@ -143,7 +143,7 @@ class _Reel:
         problem = unplayable(self.container)
         if problem:
             self.container.close()
-            raise UsageError(f"'{path}' {problem}: give another video file.")
+            raise UsageError(f"'{path}' {problem}: give another video file")
         self.stream = self.container.streams.video[0]
         self.promised = promised_end(self.container)
         self.stream.codec_context.options = dict(CAREFUL)
@@ -221,7 +221,7 @@ class FileSource(Managed):
             frame = self._following()
             image = self._painter.paint(frame, self._degrees, self._aspect)
             if (image.shape[1], image.shape[0]) != self._size:
-                self._say(f"'{self._path.name}' changes its frame size: those frames are fitted into {self._size[0]}x{self._size[1]}.")
+                self._say(f"'{self._path.name}' changes its frame size: those frames are fitted into {self._size[0]}x{self._size[1]}")
                 image = letterbox(image, self._size)
             seq, self._seq = self._seq, self._seq + 1
             return Frame(seq, time.monotonic(), image, self._media_time(frame))
@@ -236,11 +236,11 @@ class FileSource(Managed):
             self._reel = _Reel(self._path)
         except av.error.FFmpegError as error:
             why = (error.strerror or str(error)).lower()
-            raise UsageError(f"'{self._path}' is not a video that can be read ({why}): it may be cut short; copy it again.") from error
+            raise UsageError(f"'{self._path}' is not a video that can be read ({why}): it may be cut short; copy it again") from error
         self._frames = self._reel.frames()
         self._first = next(self._frames, None)
         if self._first is None:
-            raise SourceError(f"'{self._path}' holds no frame that can be decoded: it is empty or damaged, record or download it again.")
+            raise SourceError(f"'{self._path}' holds no frame that can be decoded: it is empty or damaged, record or download it again")
 
     def _following(self) -> VideoFrame:
         frame, self._first = self._first or next(self._frames, None), None
@@ -269,13 +269,13 @@ class FileSource(Managed):
 
     def _finish(self) -> None:
         if self.corrupt:
-            self._say(f"'{self._path.name}' is damaged: {self.corrupt} of its packets could not be decoded and were left out.")
+            self._say(f"'{self._path.name}' is damaged: {self.corrupt} of its packets could not be decoded and were left out")
         promised, reached = self._reel.promised if self._reel else None, (self._last or 0.0) + 1 / self._fps
         if promised is not None and promised - reached > max(_SHORT_BY, _SHORT_BY_SHARE * promised):
             ending = f"it ends early, after {reached:.1f} of {promised:.1f} seconds"
-            self._say(f"'{self._path.name}' is cut short or damaged: {ending}; copy or download it again.")
+            self._say(f"'{self._path.name}' is cut short or damaged: {ending}; copy or download it again")
         elif self._reel and torn(self._path, self._reel.container.format.name):
-            self._say(f"'{self._path.name}' is cut short: its end is missing; copy or download it again.")
+            self._say(f"'{self._path.name}' is cut short: its end is missing; copy or download it again")
 
     def _release(self) -> None:
         if self._reel is None:
@@ -289,10 +289,10 @@ class FileSource(Managed):
 
 def _check(path: Path) -> None:
     if not path.exists():
-        raise UsageError(f"there is no file '{path}': check the name and the folder.")
+        raise UsageError(f"there is no file '{path}': check the name and the folder")
     if path.is_dir():
-        raise UsageError(f"'{path}' is a folder: give a video file in it.")
+        raise UsageError(f"'{path}' is a folder: give a video file in it")
     if not os.access(path, os.R_OK):
-        raise UsageError(f"'{path}' may not be read: change its permissions.")
+        raise UsageError(f"'{path}' may not be read: change its permissions")
     if path.stat().st_size == 0:
-        raise UsageError(f"'{path}' is an empty file: record or download it again.")
+        raise UsageError(f"'{path}' is an empty file: record or download it again")

@@ -65,8 +65,8 @@ def test_takes_its_own_buffers_as_feeds(opened: Open) -> None:
     ("name", "value", "sentence"),
     [
         ("w", np.zeros((1, 4), np.float32), "no input 'w': expected x"),
-        ("x", np.zeros((1, 5), np.float32), r"Expected x \(1, 4\) float32, got \(1, 5\) float32"),
-        ("x", np.zeros((1, 4), np.float64), r"Expected x \(1, 4\) float32, got \(1, 4\) float64"),
+        ("x", np.zeros((1, 5), np.float32), r"expected x \(1, 4\) float32, got \(1, 5\) float32"),
+        ("x", np.zeros((1, 4), np.float64), r"expected x \(1, 4\) float32, got \(1, 4\) float64"),
     ],
 )
 def test_refuses_feeds_that_do_not_fit(opened: Open, name: str, value: np.ndarray, sentence: str) -> None:
@@ -92,7 +92,7 @@ def test_an_open_batch_size_is_one(backend: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("backend", USABLE)
 def test_any_other_open_size_is_refused(backend: str, tmp_path: Path) -> None:
-    with pytest.raises(BackendError, match=r"Input x has an open shape .*: export the network with fixed sizes"):
+    with pytest.raises(BackendError, match=r"input x has an open shape .*: export the network with fixed sizes"):
         open_session(affine(tmp_path / "wide.onnx", width="w"), backend)
 
 
@@ -101,7 +101,7 @@ def test_any_other_open_size_is_refused(backend: str, tmp_path: Path) -> None:
 def test_a_file_that_is_no_network_is_one_sentence(backend: str, content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "bad.onnx"
     path.write_bytes(content)
-    with pytest.raises(BackendError, match=r"cannot load bad.onnx: .*\.$"):
+    with pytest.raises(BackendError, match=r"cannot load bad.onnx: .*$"):
         open_session(path, backend)
 
 

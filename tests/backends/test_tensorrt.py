@@ -230,7 +230,7 @@ class TestFrames:
     def test_refuses_what_is_no_frame(self, frame: Array, driver: FakeDriver, path: Path, sums: Library) -> None:
         sums()
         session = TensorRtFrames(path, "tensorrt", CudaDevice(driver))
-        with pytest.raises(BackendError, match=r"Expected frame \(h, w, 3\) uint8, got"):
+        with pytest.raises(BackendError, match=r"expected frame \(h, w, 3\) uint8, got"):
             session.run(frame)
 
     def test_refuses_a_size_it_was_not_built_for_and_goes_on(self, driver: FakeDriver, path: Path, sums: Library) -> None:
@@ -253,7 +253,7 @@ class TestRefusals:
     def test_a_broken_engine_gives_the_librarys_reason_and_leaves_nothing(self, driver: FakeDriver, path: Path, affine: Library) -> None:
         affine()
         path.write_bytes(b"engin")
-        with pytest.raises(BackendError, match=r"net\.engine cannot be loaded: the engine is broken\.$"):
+        with pytest.raises(BackendError, match=r"net\.engine cannot be loaded: the engine is broken$"):
             TensorRtSession(path, "tensorrt", CudaDevice(driver))
         assert driver.alive == {} and driver.contexts == 0
 
@@ -292,7 +292,7 @@ class TestRefusals:
             raise ImportError(f"No module named '{name}'")
 
         monkeypatch.setattr(engine, "import_module", missing)
-        with pytest.raises(UnavailableError, match=rf"install it with `pip install 'realtime-faceswap\[{extra}\]'`\.$"):
+        with pytest.raises(UnavailableError, match=rf"install it with `pip install 'realtime-faceswap\[{extra}\]'`$"):
             engine.load(backend)
 
 

@@ -28,7 +28,7 @@ def test_gives_what_the_task_gave_in_the_order_of_the_jobs(tmp_path: Path) -> No
     outcomes = run_jobs([_probe("a"), _probe("b", "no such")], tmp_path, 2, lambda job, _: ended.append(job.name))
     assert value_of(outcomes[0])["device_problem"] == ""
     assert outcomes[1].value is None
-    assert "There is no target 'no such'" in outcomes[1].error
+    assert "there is no target 'no such'" in outcomes[1].error
     assert sorted(ended) == ["a", "b"]
     with pytest.raises(BackendError, match="no such"):
         value_of(outcomes[1])
@@ -37,19 +37,19 @@ def test_gives_what_the_task_gave_in_the_order_of_the_jobs(tmp_path: Path) -> No
 def test_a_hang_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _children(monkeypatch, _SLEEPER)
     outcome = run_jobs([_probe(limit=0.3)], tmp_path)[0]
-    assert outcome.error == "It took longer than 0.3 s and was ended."
+    assert outcome.error == "it took longer than 0.3 s and was ended"
     assert not psutil.Process().children()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals end processes differently on Windows")
 def test_a_crash_is_one_sentence_with_the_last_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _children(monkeypatch, [sys.executable, "-c", "import os; print('out of luck', flush=True); os.kill(os.getpid(), 11)"])
-    assert run_jobs([_probe()], tmp_path)[0].error == "Its process was ended by SIGSEGV (out of luck)."
+    assert run_jobs([_probe()], tmp_path)[0].error == "its process was ended by SIGSEGV (out of luck)"
 
 
 def test_an_exit_without_a_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _children(monkeypatch, [sys.executable, "-c", "raise SystemExit(3)"])
-    assert run_jobs([_probe()], tmp_path)[0].error == "Its process ended with status 3."
+    assert run_jobs([_probe()], tmp_path)[0].error == "its process ended with status 3"
 
 
 def test_an_interrupt_takes_the_children_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,4 +75,4 @@ def test_two_refusals_are_one_sentence(twin: Path, tmp_path: Path) -> None:
         manifest.path_of(tmp_path, name).write_text("nonsense")
     sessions = open_networks({"a": twin, "b": twin}, "onnxruntime", tmp_path, tmp_path / "cache", said.append)
     assert [session.backend for session in sessions.values()] == ["onnxruntime cpu fp32"] * 2
-    assert len(said) == 1 and "The same goes for b." in said[0]
+    assert len(said) == 1 and "the same goes for b" in said[0]

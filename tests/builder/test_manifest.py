@@ -180,7 +180,7 @@ class TestOnGpus:
         assert manifest.find(tmp_path, "m", onnx, self.BOTH, gpu, said.append) == cpu
         assert len(said) == 1
         assert re.fullmatch(
-            rf"The engine m\.tensorrt\.fp16\S+ {words}: run `python -m realtime engines --models .*m\.onnx --engines .*`\.", said[0]
+            rf"the engine m\.tensorrt\.fp16\S+ {words}: run `python -m realtime engines --models .*m\.onnx --engines .*`", said[0]
         )
         with pytest.raises(BackendError, match=words):
             manifest.find(tmp_path, "m", onnx, self.BOTH, gpu)

@@ -73,7 +73,7 @@ def test_values_beyond_half_precision_stay_fp32(tmp_path: Path) -> None:
 
 def test_weights_beyond_half_precision_are_named(tmp_path: Path) -> None:
     source = _scaled(tmp_path / "a.onnx", 1e6)
-    with pytest.raises(ModelError, match="The weight w reaches 1e\\+06"):
+    with pytest.raises(ModelError, match="the weight w reaches 1e\\+06"):
         prepare.fp16(source, tmp_path / "half.onnx", _samples(source))
 
 

@@ -58,7 +58,7 @@ def test_names_and_files() -> None:
     assert found[1].recipe.precisions == ("fp32",)
 
 
-@pytest.mark.parametrize(("names", "words"), [(["meshh"], "no model 'meshh'"), (["a/x.onnx", "b/x.onnx"], "Two models are called x")])
+@pytest.mark.parametrize(("names", "words"), [(["meshh"], "no model 'meshh'"), (["a/x.onnx", "b/x.onnx"], "two models are called x")])
 def test_names_that_cannot_be(names: list[str], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         recipes.check_names(names, recipes.Recipes())

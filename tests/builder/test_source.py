@@ -60,7 +60,7 @@ def test_external_weights_are_loaded(tmp_path: Path) -> None:
 
 def test_an_open_size_is_named_but_an_open_batch_is_fine(tmp_path: Path) -> None:
     check(affine(tmp_path / "batch.onnx", batch="n"))
-    with pytest.raises(ModelError, match=r"Input x of width\.onnx has an open size"):
+    with pytest.raises(ModelError, match=r"input x of width\.onnx has an open size"):
         check(affine(tmp_path / "width.onnx", width="w"))
 
 

@@ -102,11 +102,11 @@ def test_a_read_only_models_folder_matters_only_while_models_are_missing(
 
 def test_a_check_that_ends_with_a_sentence_is_told_in_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
     def check() -> Iterator[Finding]:
-        raise RealtimeError("There is no place to keep compiled code.")
+        raise RealtimeError("there is no place to keep compiled code.")
         yield
 
     monkeypatch.setattr(checks, "CHECKS", {"kernels": check})
-    assert checks.examine() == [Finding("kernels", "cure", "There is no place to keep compiled code.")]
+    assert checks.examine() == [Finding("kernels", "cure", "there is no place to keep compiled code.")]
 
 
 def test_cameras_and_virtual_camera(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,7 +198,7 @@ def test_cameras_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     assert json.loads(capsys.readouterr().out)[1]["is_virtual"] is True
     monkeypatch.setattr("realtime.sources.cameras.list_cameras", list)
     assert cli.main(["cameras"]) == 0
-    assert "No camera was found" in capsys.readouterr().out
+    assert "no camera was found" in capsys.readouterr().out
 
 
 def status_of(name: str, state: str) -> Any:

@@ -125,7 +125,7 @@ def test_failed_models_are_named_and_the_exit_code_is_1(
     assert "no engine for truncated, text, old: the table says why" in capsys.readouterr().err
     rows = {row["model"]: row for row in json.loads((tmp_path / "rows.json").read_text())["engines"]}
     assert rows["twin"]["state"] == "chosen"
-    assert all(rows[name]["reason"].endswith(".") and "\n" not in rows[name]["reason"] for name in wrong)
+    assert all(rows[name]["reason"] and not rows[name]["reason"].endswith(".") and "\n" not in rows[name]["reason"] for name in wrong)
     assert sorted(path.name for path in (tmp_path / "engines").glob("*.json")) == ["twin.json"]
 
 

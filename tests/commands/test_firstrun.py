@@ -125,12 +125,12 @@ def test_a_network_of_which_no_engine_passes_is_told_with_the_reason(plans: list
 
 def test_what_goes_wrong_is_told_and_the_run_goes_on(plans: list[Plan], monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*arguments: Any) -> None:
-        raise BackendError("The disk is full.")
+        raise BackendError("the disk is full.")
 
     monkeypatch.setattr("realtime.builder.run.build", fails)
     said: list[str] = []
     judge_waiting(SETTINGS, said.append)
-    assert said[-1] == "The disk is full."
+    assert said[-1] == "the disk is full."
 
 
 def _never(*arguments: Any) -> Any:

@@ -79,7 +79,7 @@ def test_is_fetched_once_the_licence_is_agreed_to(tmp_path: Path) -> None:
     models = store(tmp_path, web)
     found = models.fetch(["swap_128"], consent=lambda rows: asked.extend(row.terms for row in rows))
     assert [status.state for status in found] == ["ready"]
-    assert asked == ["swap_128 (somebody): licence non-commercial. It forbids commercial use."]
+    assert asked == ["swap_128 (somebody): licence non-commercial; it forbids commercial use"]
     assert models.path("swap_128").read_bytes() == network()
     assert left(tmp_path) == ["swap_128.json", "swap_128.onnx"]
     models.fetch(["swap_128"])
@@ -112,7 +112,7 @@ def test_another_file_is_refused_and_not_kept(tmp_path: Path) -> None:
 def test_a_download_that_broke_off_is_gone_on_with(tmp_path: Path) -> None:
     content = network() + bytes(10_000)
     row = web_row(sha256=sha(content))
-    with pytest.raises(ModelError, match=r"Could not fetch swap_128.onnx from models.example: it broke, then run"):
+    with pytest.raises(ModelError, match=r"could not fetch swap_128.onnx from models.example: it broke, then run"):
         store(tmp_path, Web(content, DownloadError("it broke")), row).fetch(["swap_128"], consent=agree)
     assert [(tmp_path / "models" / name).stat().st_size for name in left(tmp_path)] == [1000]
     store(tmp_path, Web(content), row).fetch(["swap_128"], consent=agree)
@@ -158,7 +158,7 @@ def test_a_folder_is_taken_instead_of_the_network(tmp_path: Path) -> None:
     models.fetch(["swap_128"], tmp_path, consent=agree)
     assert models.has("swap_128")
     assert web.addresses == []
-    with pytest.raises(ModelError, match=r"There is no swap_128.onnx in .*: put it there"):
+    with pytest.raises(ModelError, match=r"there is no swap_128.onnx in .*: put it there"):
         store(tmp_path / "second", web).fetch(["swap_128"], tmp_path / "models", consent=agree) if not models.path(
             "swap_128"
         ).unlink() else 0
@@ -262,7 +262,7 @@ def test_several_that_are_missing_and_a_name_that_is_nearly_right(tmp_path: Path
     models = store(tmp_path, Web(b""), web_row(), web_row("other"))
     with pytest.raises(ModelError, match=r"^swap_128, other are not among .*, which shows the licences first"):
         models.ensure(["swap_128", "other"])
-    with pytest.raises(UsageError, match=r"^There is no model 'swap_12'; did you mean 'swap_128'\?$"):
+    with pytest.raises(UsageError, match=r"^there is no model 'swap_12'; did you mean 'swap_128'\?$"):
         models.status("swap_12")
     (tmp_path / "mine").write_bytes(network())
     with pytest.raises(UsageError, match="did you mean 'swap_128'"):
@@ -311,7 +311,7 @@ def test_the_command_asks_and_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             command.main(["fetch", "swap_128"])
         assert server.requests == []
         assert command.main(["fetch", "swap_128", "--accept-licence"]) == 0
-    assert "licence non-commercial. It forbids commercial use." in capsys.readouterr().err
+    assert "licence non-commercial; it forbids commercial use" in capsys.readouterr().err
     assert command.main(["list"]) == 0
     shown = capsys.readouterr().out
     assert "bring your own" in shown

@@ -156,7 +156,7 @@ def test_of_overlapping_faces_the_best_stays() -> None:
 
 def test_scores_that_are_not_numbers_are_one_sentence() -> None:
     finder = face_finder([grid_session(320, {}, (Step(nan=True),))], "x")
-    with pytest.raises(ModelError, match=r"^SCRFD gives something else than numbers: .*\.$"):
+    with pytest.raises(ModelError, match=r"^SCRFD gives something else than numbers: .*$"):
         finder.detect(np.zeros((320, 320, 3), np.uint8))
 
 
@@ -182,7 +182,7 @@ def test_so_are_those_of_the_others(build: Callable[[], Any], open_twin: OpenTwi
     ],
 )
 def test_another_network_is_refused_in_one_sentence(outputs: list[Any]) -> None:
-    with pytest.raises(ModelError, match=r"^what.onnx is no face detector that this program knows .*: name a file of .*\.$"):
+    with pytest.raises(ModelError, match=r"^what.onnx is no face detector that this program knows .*: name a file of .*$"):
         face_finder([FakeSession([spec("x", 1, 3, 640, 640)], outputs)], "what.onnx")
 
 
@@ -196,5 +196,5 @@ def test_another_network_is_refused_in_one_sentence(outputs: list[Any]) -> None:
     ],
 )
 def test_a_network_of_a_known_kind_and_another_shape_is_refused_too(size: int, outputs: list[Any]) -> None:
-    with pytest.raises(ModelError, match=r"^[^.]+\.?.*\.$"):
+    with pytest.raises(ModelError, match=r"(takes|gives|expected) .*[^.]$"):
         face_finder([FakeSession([spec("x", 1, 3, size, size)], outputs)], "what.onnx")

@@ -102,5 +102,5 @@ def test_frames_side_by_side_with_other_pixels_are_taken_too(models: ModelStore,
         landmarker = FusedLandmarker(session, FakeLandmarker())
         whole, part = landmarker.landmarks(image, REGION), landmarker.landmarks(wide[:, : image.shape[1]], REGION)
         np.testing.assert_array_equal(whole.points, part.points)
-        with pytest.raises(BackendError, match="Expected frame"):
+        with pytest.raises(BackendError, match="expected frame"):
             session.run(np.zeros((4, 4), np.uint8))

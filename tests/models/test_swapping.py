@@ -213,7 +213,7 @@ def test_a_graph_of_another_kind_is_refused() -> None:
     class Follows:
         inputs: Mapping[str, Array] = {"region": np.zeros(4, np.float32)}
 
-    with pytest.raises(ModelError, match=r"was to take a frame and latent, region: it takes region\.$"):
+    with pytest.raises(ModelError, match=r"was to take a frame and latent, region: it takes region$"):
         SwappingLandmarker(Follows(), None)  # type: ignore[arg-type]
 
 

@@ -157,12 +157,12 @@ def sentence_for(path: Path) -> str:
     with pytest.raises(UsageError) as caught:
         read_photo(path)
     text = str(caught.value)
-    assert text.endswith(".") and "\n" not in text
+    assert not text.endswith(".") and "\n" not in text
     return text
 
 
 def test_missing_file(tmp_path):
-    assert "There is no photo" in sentence_for(tmp_path / "nobody.jpg")
+    assert "there is no photo" in sentence_for(tmp_path / "nobody.jpg")
 
 
 def test_folder(tmp_path):

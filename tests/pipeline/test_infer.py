@@ -76,7 +76,7 @@ def test_a_network_that_gives_no_numbers_once_counts_as_lost():
 
 def test_a_network_of_no_use_ends_the_run_with_its_sentence_at_once():
     def useless():
-        raise ModelError("swap.onnx gives no picture: get it anew.")
+        raise ModelError("swap.onnx gives no picture: get it anew")
 
     infer, _, _ = build([face()], PaintingSwapper(useless))
     with pytest.raises(ModelError, match=r"^swap\.onnx gives no picture"):

@@ -136,7 +136,7 @@ def test_none_that_can_be_swapped_is_a_failure_and_ends_the_run_in_the_end():
 
 def test_a_network_of_no_use_ends_the_run_with_its_sentence_at_once():
     def useless():
-        raise ModelError("swap.onnx gives no picture: get it anew.")
+        raise ModelError("swap.onnx gives no picture: get it anew")
 
     infer, _, _ = build(Seen((ONE, TWO)), swapper=PaintingSwapper(useless))
     with pytest.raises(ModelError, match=r"^swap\.onnx gives no picture"):

@@ -150,7 +150,7 @@ def test_a_file_that_is_cut_short_is_told(tmp_path: Path, caplog: pytest.LogCapt
         source.open()
         assert 10 < len(everything(source)) < 40
     (told,) = (message for message in caplog.messages if "ends early" in message)
-    assert "of 3.0 seconds; copy or download it again." in told
+    assert "of 3.0 seconds; copy or download it again" in told
 
 
 def test_an_avi_file_that_is_cut_short_is_told_by_its_count_of_pictures(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

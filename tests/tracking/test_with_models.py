@@ -132,7 +132,7 @@ def test_a_blurred_and_a_dark_portrait_are_told(nets, tmp_path, picture: Picture
     cv2.imwrite(str(tmp_path / "blurred.png"), cv2.GaussianBlur(image, (0, 0), 4))
     cv2.imwrite(str(tmp_path / "dark.png"), (image * 0.25).astype(np.uint8))
     _, notes = load_source([tmp_path / "blurred.png", tmp_path / "dark.png"], nets.patient, nets.mesh)
-    assert [note.split(":")[0] for note in notes] == ["The face in blurred.png is blurred", "The face in dark.png is very dark"]
+    assert [note.split(":")[0] for note in notes] == ["the face in blurred.png is blurred", "the face in dark.png is very dark"]
 
 
 def test_a_close_up_cut_at_the_face_is_found(nets, tmp_path, picture: Picture):

@@ -26,9 +26,9 @@ def kept(path: Path, cache: Path | None) -> Plan:
     try:
         data = path.read_bytes() if path.stat().st_size <= LARGEST else b""
     except OSError as error:
-        raise UnavailableError(f"{path.name} cannot be read: {error.strerror}.") from error
+        raise UnavailableError(f"{path.name} cannot be read: {error.strerror}") from error
     if b"PRelu" not in data:  # told without the library
-        raise UnavailableError(f"The native backend has no kernel for {path.name}.")
+        raise UnavailableError(f"the native backend has no kernel for {path.name}")
     place = None if cache is None else cache / f"{path.stem}-{_key(data)}.npz"
     made = None if place is None else _load(place)
     if made is None:

@@ -56,7 +56,7 @@ def read(path: Path) -> Plan:
     except UnavailableError:
         raise
     except Exception as error:  # whatever a damaged file makes of the parser, or of us
-        raise UnavailableError(f"{path.name} is no network for the native backend ({type(error).__name__}: {error}).") from error
+        raise UnavailableError(f"{path.name} is no network for the native backend ({type(error).__name__}: {error})") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +203,7 @@ class _Planner:
             conv = self._maker(own)
             if _op(conv) == "Conv" and other not in self._constants:
                 return conv, other
-        raise UnavailableError(f"{add.name or add.output[0]} adds no block to its input.")
+        raise UnavailableError(f"{add.name or add.output[0]} adds no block to its input")
 
     def _check_residual(self, other: str, source: str, channels: int, wanted: int, halving: bool) -> None:
         maker = self._maker(other)
@@ -215,7 +215,7 @@ class _Planner:
             other = maker.input[0]
             maker = self._maker(other)
         elif channels != wanted:
-            raise UnavailableError(f"{other} has {channels} channels, not {wanted}.")
+            raise UnavailableError(f"{other} has {channels} channels, not {wanted}")
         if halving:
             _demand(_op(maker) == "MaxPool", f"{other} is no pooling")
             window = [_attribute(maker, name, []) for name in ("kernel_shape", "strides")]
@@ -276,7 +276,7 @@ def _op(node: Any) -> str:
 
 def _demand(met: bool, otherwise: str) -> None:
     if not met:
-        raise UnavailableError(f"The native backend has no kernel for this network: {otherwise}.")
+        raise UnavailableError(f"the native backend has no kernel for this network: {otherwise}")
 
 
 def _attribute(node: Any, name: str, default: Any) -> Any:

@@ -68,6 +68,6 @@ TARGETS: Mapping[str, tuple[str, str]] = MappingProxyType(
 def target(name: str) -> Target:
     """The target of this name. Nothing of a vendor's is imported yet. Raises BackendError for an unknown name."""
     if name not in TARGETS:
-        raise BackendError(f"There is no target {name!r}: choose among {', '.join(TARGETS)}.")
+        raise BackendError(f"there is no target {name!r}: choose among {', '.join(TARGETS)}")
     module, library = TARGETS[name]
     return cast(Target, import_module(f"realtime.builder.targets.{module}").make(library))

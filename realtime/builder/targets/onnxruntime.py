@@ -36,9 +36,15 @@ class OnnxRuntimeTarget:
 
     def build(self, source: Path, precision: str, engine: Path, sm: Sequence[int], shapes: Shapes, cache: Path) -> Built:
         ort = load()
+<<<<<<< HEAD
         missing = lacking(source)
         if missing:
             raise BackendError(f"ONNX Runtime cannot build it: it does not support {', '.join(missing)}.")
+=======
+        lacking = _lacking(source)
+        if lacking:
+            raise BackendError(f"ONNX Runtime cannot build it: it does not support {', '.join(lacking)}")
+>>>>>>> 3049280 (Errors and notes in one style: lower case unless a name begins them, no full stop; a test keeps it so)
         options = ort.SessionOptions()
         options.log_severity_level = _ERRORS_ONLY
         options.optimized_model_filepath = str(engine)
@@ -49,7 +55,7 @@ class OnnxRuntimeTarget:
         except Exception as error:  # the runtime's exceptions share no base but Exception
             if shutil.disk_usage(engine.parent).free < source.stat().st_size:  # of which it says "Protobuf serialization failed"
                 raise OSError(errno.ENOSPC, "no room for the optimised graph") from error
-            raise BackendError(f"ONNX Runtime cannot build it: {first_line(error)}.") from error
+            raise BackendError(f"ONNX Runtime cannot build it: {first_line(error)}") from error
         arithmetic = {"fp32": "f32", "fp16": "f16"}.get(precision, precision)
         return Built("onnxruntime", version(), arithmetic, {"processor": processor()})
 

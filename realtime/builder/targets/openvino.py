@@ -42,7 +42,7 @@ class OpenVinoTarget:
             compiled = core.compile_model(model, "CPU", cpu_options(1, arithmetic))
             engine.write_bytes(compiled.export_model().getvalue())
         except RuntimeError as error:
-            raise BackendError(f"OpenVINO cannot build it: {_unsupported(error)}.") from error
+            raise BackendError(f"OpenVINO cannot build it: {_unsupported(error)}") from error
         return Built("openvino", version(), "int8" if precision == "int8" else arithmetic, {"processor": processor()})
 
 
@@ -54,7 +54,7 @@ def _half(core: Any) -> str:
     has = core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
     half = next((name for name in _HALVES if name in has), None)
     if half is None:
-        raise BackendError("This processor has no 16-bit arithmetic for OpenVINO to use: fp32 and int8 remain.")
+        raise BackendError("this processor has no 16-bit arithmetic for OpenVINO to use: fp32 and int8 remain")
     return _ARITHMETIC[half]
 
 

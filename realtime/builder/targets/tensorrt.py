@@ -52,7 +52,7 @@ class TensorRtTarget:
         trt, device = load_library(self._library), first_gpu()
         ahead = hasattr(trt, "ComputeCapability")
         if not ahead and device is None:
-            raise BackendError(f"{self._library} builds on the GPU itself and there is none here: build on the machine that has it.")
+            raise BackendError(f"{self._library} builds on the GPU itself and there is none here: build on the machine that has it")
         logger = quiet_logger(trt)
         builder = trt.Builder(logger)
         network = builder.create_network(_flags(trt))
@@ -67,7 +67,7 @@ class TensorRtTarget:
         _recall(config, timings)
         made = builder.build_serialized_network(network, config)
         if made is None:
-            raise BackendError(f"{self._library} cannot build it: {_reason(logger.last, source)}.")
+            raise BackendError(f"{self._library} cannot build it: {_reason(logger.last, source)}")
         engine.write_bytes(memoryview(made))
         _remember(config, timings)
         made_for = {"compute_capabilities": capabilities, "driver": device.driver if device else None}
@@ -128,7 +128,7 @@ def _parse(trt: Any, network: Any, logger: Any, source: Path) -> None:
     operators = sorted({_operator(error) for error in errors} - {""})
     reason = errors[0].desc().strip().rstrip(".") if errors else logger.last
     named = f"it does not support {', '.join(operators)} ({reason})" if operators else reason
-    raise BackendError(f"The network cannot be built: {named}.")
+    raise BackendError(f"the network cannot be built: {named}")
 
 
 def _operator(error: Any) -> str:
@@ -163,7 +163,7 @@ def _aim(trt: Any, config: Any, sm: Sequence[int], device: Gpu | None) -> list[i
     unknown = [number for number in wanted if f"SM{number}" not in known]
     if unknown:
         offered = ", ".join(name.removeprefix("SM") for name in known if name.startswith("SM"))
-        raise BackendError(f"Compute capability {unknown[0]} is not among those it builds for: {offered}.")
+        raise BackendError(f"compute capability {unknown[0]} is not among those it builds for: {offered}")
     config.num_compute_capabilities = len(wanted)
     for index, number in enumerate(wanted):
         config.set_compute_capability(getattr(trt.ComputeCapability, f"SM{number}"), index)

@@ -32,7 +32,7 @@ def convert(model: Model, data: bytes) -> bytes:
         raise
     except Exception as error:  # a parser meeting bytes it does not understand raises anything
         what = f"{type(error).__name__}: {error}"
-        raise ModelError(f"{model.name} cannot be converted ({what}): update this program, and report it if that does not help.") from error
+        raise ModelError(f"{model.name} cannot be converted ({what}): update this program, and report it if that does not help") from error
 
 
 def _finished(network: Any, input_size: int | None) -> bytes:

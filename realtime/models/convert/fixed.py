@@ -39,9 +39,9 @@ def _loaded(path: Path) -> Any:
     try:
         return onnx.load(str(path))
     except OSError as error:
-        raise ModelError(f"The model {path} cannot be read ({error.strerror or error}): check the name and the permissions.") from error
+        raise ModelError(f"the model {path} cannot be read ({error.strerror or error}): check the name and the permissions") from error
     except Exception as error:  # a parser meeting bytes it does not understand raises anything
-        raise ModelError(f"{path.name} is no ONNX file, or a truncated one: get it anew.") from error
+        raise ModelError(f"{path.name} is no ONNX file, or a truncated one: get it anew") from error
 
 
 def _dims(network: Any, path: Path) -> Any:
@@ -50,7 +50,7 @@ def _dims(network: Any, path: Path) -> Any:
     inputs = [port for port in network.graph.input if port.name not in weights]
     dims: Any = inputs[0].type.tensor_type.shape.dim if len(inputs) == 1 else []
     if len(dims) != 4 or dims[1].dim_value not in (0, 3):
-        raise ModelError(f"{path.name} takes something else than one picture: name a file of a network that looks at faces.")
+        raise ModelError(f"{path.name} takes something else than one picture: name a file of a network that looks at faces")
     return dims
 
 
@@ -67,7 +67,7 @@ def _copy(path: Path, size: int, target: Path) -> Path:
     try:
         network = onnx.shape_inference.infer_shapes(network, data_prop=True)
     except Exception as error:  # its own errors, of no common base
-        raise ModelError(f"{path.name} cannot be given an input of {size} pixels ({error}): export it with a fixed size.") from error
+        raise ModelError(f"{path.name} cannot be given an input of {size} pixels ({error}): export it with a fixed size") from error
     del network.graph.value_info[:]
     return _written(network.SerializeToString(), target)
 
@@ -81,7 +81,7 @@ def _written(content: bytes, target: Path) -> Path:
         temporary.replace(target)
     except OSError as error:
         cure = "make it writable, or name another folder in REALTIME_MODELS"
-        raise ModelError(f"The models' folder {target.parent} cannot be written ({error.strerror or error}): {cure}.") from error
+        raise ModelError(f"the models' folder {target.parent} cannot be written ({error.strerror or error}): {cure}") from error
     finally:
         temporary.unlink(missing_ok=True)
     return target

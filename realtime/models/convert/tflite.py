@@ -26,7 +26,7 @@ def convert_tflite(data: bytes) -> Any:
     graph = Graph(file)
     for operator in file.operators():
         if operator.kind not in OPERATORS:
-            raise ModelError(f"The TensorFlow Lite operator {operator.kind} is not among those that can be converted.")
+            raise ModelError(f"the TensorFlow Lite operator {operator.kind} is not among those that can be converted")
         OPERATORS[operator.kind](graph, operator)
     return graph.finish()
 
@@ -84,7 +84,7 @@ def _transposed_conv(graph: Graph, operator: Operator) -> None:
     kernels = graph.weights(operator.inputs[1])
     _, stride_x, stride_y = np.frombuffer(bytes(operator.table.CustomOptionsAsNumpy())[:12], np.int32)
     if kernels.shape[1:3] != (stride_y, stride_x):
-        raise ModelError("Convolution2DTransposeBias is converted only where kernel and stride are equal.")
+        raise ModelError("Convolution2DTransposeBias is converted only where kernel and stride are equal")
     inputs = [graph.name(operator.inputs[0]), graph.store(kernels.transpose(3, 0, 1, 2)), *_bias(graph, operator)]
     graph.add("ConvTranspose", inputs, graph.name(operator.outputs[0]), strides=[int(stride_y), int(stride_x)])
 
@@ -102,7 +102,7 @@ def _pool(kind: str) -> Convert:
 def _mean(graph: Graph, operator: Operator) -> None:
     axes = graph.constant(operator.inputs[1])
     if axes is None or sorted(axes.ravel().tolist()) != [1, 2]:
-        raise ModelError("MEAN is converted only over rows and columns.")
+        raise ModelError("MEAN is converted only over rows and columns")
     graph.add("GlobalAveragePool", [graph.name(operator.inputs[0])], graph.name(operator.outputs[0]))
 
 
@@ -132,7 +132,7 @@ def _fully_connected(graph: Graph, operator: Operator) -> None:
     options, weights = operator.options(tflite.FullyConnectedOptions), graph.weights(operator.inputs[1])
     shape = graph.file.shape(operator.inputs[0])
     if int(np.prod(shape)) != weights.shape[1] or (len(shape) == 4 and shape[1:3] != [1, 1]):
-        raise ModelError("FULLY_CONNECTED is converted only for one vector.")
+        raise ModelError("FULLY_CONNECTED is converted only for one vector")
     output = graph.name(operator.outputs[0])
     graph.add("Reshape", [graph.name(operator.inputs[0]), graph.store(np.array([1, weights.shape[1]]))], f"{output}_in")
     inputs = [f"{output}_in", graph.store(weights), *_bias(graph, operator)]
@@ -149,7 +149,7 @@ def _hard_swish(graph: Graph, operator: Operator) -> None:
 def _pad(graph: Graph, operator: Operator) -> None:
     sides = graph.constant(operator.inputs[1])
     if sides is None:
-        raise ModelError("PAD is converted only by constant amounts.")
+        raise ModelError("PAD is converted only by constant amounts")
     sides = sides[list(TO_ONNX)]
     amounts = graph.store(np.concatenate([sides[:, 0], sides[:, 1]]).astype(np.int64))
     graph.add("Pad", [graph.name(operator.inputs[0]), amounts], graph.name(operator.outputs[0]))

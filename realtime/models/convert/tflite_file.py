@@ -43,7 +43,7 @@ class TfliteFile:
 
     def __init__(self, data: bytes) -> None:
         if not tflite.Model.ModelBufferHasIdentifier(data, 0):
-            raise ModelError("This is not a TensorFlow Lite file: it lacks the mark TFL3.")
+            raise ModelError("this is not a TensorFlow Lite file: it lacks the mark TFL3")
         self._model = tflite.Model.GetRootAsModel(data, 0)
         self._graph = self._model.Subgraphs(0)
 

@@ -51,7 +51,7 @@ class Graph:
         """A constant as float32 in the file's layout."""
         values = self.constant(tensor)
         if values is None:
-            raise ModelError(f"Tensor {self.file.name(tensor)} should be a constant but is computed at run time.")
+            raise ModelError(f"tensor {self.file.name(tensor)} should be a constant but is computed at run time")
         return values.astype(np.float32)
 
     def remember(self, tensor: int, values: Array) -> None:
@@ -70,7 +70,7 @@ class Graph:
     def add_activated(self, kind: str, inputs: list[str], output: str, activation: int, **attributes: object) -> None:
         """Like `add`, followed by the activation that TensorFlow Lite fuses into the operator."""
         if activation not in _ACTIVATIONS:
-            raise ModelError(f"The fused activation number {activation} is not among those that can be converted.")
+            raise ModelError(f"the fused activation number {activation} is not among those that can be converted")
         then = _ACTIVATIONS[activation]
         plain = f"{output}_plain" if then else output
         self.add(kind, inputs, plain, **attributes)

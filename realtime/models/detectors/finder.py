@@ -142,8 +142,8 @@ def grids(session: Session, strides: Sequence[int]) -> list[tuple[int, int]]:
     specs = session.specs.inputs
     shape, coarsest = specs[0].shape, strides[-1]
     if len(specs) != 1 or len(shape) != 4 or shape[:2] != (1, 3) or specs[0].dtype != np.float32:
-        raise ModelError(f"A face detector takes one picture: expected (1, 3, height, width) of floats, got {described(session.specs)}.")
+        raise ModelError(f"a face detector takes one picture: expected (1, 3, height, width) of floats, got {described(session.specs)}")
     if shape[2] % coarsest or shape[3] % coarsest or not shape[2] * shape[3]:
         sides = f"height and width a multiple of {coarsest} pixels, which its coarsest grid needs"
-        raise ModelError(f"A face detector takes a picture with {sides}, got {shape[2]} x {shape[3]}: export it at such a size.")
+        raise ModelError(f"a face detector takes a picture with {sides}, got {shape[2]} x {shape[3]}: export it at such a size")
     return [(shape[2] // stride, shape[3] // stride) for stride in strides]

@@ -40,7 +40,7 @@ class RetinaFaceDecoder:
         named = {output.shape[-1]: output.name for output in session.specs.outputs if output.shape[-2:] == wanted.get(output.shape[-1])}
         if len(named) != len(_WIDTHS):
             got = described(session.specs)
-            raise ModelError(f"RetinaFace gives 4, 2 and 10 numbers for each of {len(self._priors)} priors, this network: {got}.")
+            raise ModelError(f"RetinaFace gives 4, 2 and 10 numbers for each of {len(self._priors)} priors, this network: {got}")
         self._outputs = [named[width] for width in _WIDTHS]
 
     @staticmethod

@@ -44,7 +44,7 @@ class ScrfdDecoder:
                 self._outputs[counts[count], width] = output.name
         if len(self._outputs) != len(STRIDES) * len(_WIDTHS):
             got = described(session.specs)
-            raise ModelError(f"SCRFD gives scores, boxes and points of {ANCHORS} anchors for each of three grids, this network: {got}.")
+            raise ModelError(f"SCRFD gives scores, boxes and points of {ANCHORS} anchors for each of three grids, this network: {got}")
         self._centres = {
             stride: np.repeat(cells(grid) * np.float32(stride), ANCHORS, axis=0) for grid, stride in zip(shapes, STRIDES, strict=True)
         }

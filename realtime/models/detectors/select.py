@@ -35,4 +35,4 @@ def decoder(session: Session, file: str) -> Decoder:
         if kind.fits(session.specs):
             return kind(session)
     known = "YuNet, SCRFD, RetinaFace or YOLO-face with five points"
-    raise ModelError(f"{file} is no face detector that this program knows ({described(session.specs)}): name a file of {known}.")
+    raise ModelError(f"{file} is no face detector that this program knows ({described(session.specs)}): name a file of {known}")

@@ -40,7 +40,7 @@ class YoloFaceDecoder:
         grids(session, STRIDES)
         if not self.fits(session.specs):
             got = described(session.specs)
-            raise ModelError(f"YOLO-face gives a table of {_V8} or {_V5} numbers for each candidate, this network: {got}.")
+            raise ModelError(f"YOLO-face gives a table of {_V8} or {_V5} numbers for each candidate, this network: {got}")
         output = session.specs.outputs[0]
         self._output, self._upright = output.name, output.shape[2] in (_V8, _V5)
 
@@ -76,7 +76,7 @@ class YoloFaceRawDecoder:
         shapes = grids(session, STRIDES)
         named = {output.shape[-2:]: output.name for output in session.specs.outputs if output.shape[1:2] == (_RAW,)}
         if set(named) != set(shapes):
-            raise ModelError(f"YOLO-face gives {_RAW} numbers for each cell of three grids, this network: {described(session.specs)}.")
+            raise ModelError(f"YOLO-face gives {_RAW} numbers for each cell of three grids, this network: {described(session.specs)}")
         self._grids = [(named[grid], stride, cells(grid)) for grid, stride in zip(shapes, STRIDES, strict=True)]
 
     @staticmethod

@@ -103,7 +103,7 @@ def _specs(session: Session) -> tuple[TensorSpec, TensorSpec | None, TensorSpec]
     outputs = [spec for spec in session.specs.outputs if pictures and spec.shape == pictures[0].shape]
     if len(pictures) != 1 or len(numbers) + 1 != len(session.specs.inputs) or not outputs:
         got = described(session.specs)
-        raise ModelError(f"An enhancer takes one picture (1, 3, s, s) and gives the same, this network is {got}: name another file.")
+        raise ModelError(f"an enhancer takes one picture (1, 3, s, s) and gives the same, this network is {got}: name another file")
     return pictures[0], numbers[0] if numbers else None, outputs[0]
 
 

@@ -27,11 +27,11 @@ class FrameEnlarger:
     def __init__(self, session: Session, name: str = "enlarge") -> None:
         inputs, outputs = session.specs.inputs, session.specs.outputs
         if len(inputs) != 1 or len(outputs) != 1 or not is_planes(inputs[0]) or not is_planes(outputs[0]):
-            raise ModelError(f"What enlarges frames takes (1, 3, s, s), this network is {described(session.specs)}: name another file.")
+            raise ModelError(f"what enlarges frames takes (1, 3, s, s), this network is {described(session.specs)}: name another file")
         self._side = inputs[0].shape[2]
         self.factor, rest = divmod(outputs[0].shape[2], self._side)
         if rest or self.factor < 2 or self._side <= 2 * _MARGIN:
-            raise ModelError(f"What enlarges frames gives a multiple, this network is {described(session.specs)}: name another file.")
+            raise ModelError(f"what enlarges frames gives a multiple, this network is {described(session.specs)}: name another file")
         self._session, self._name = session, name
         self._input, self._output = FloatInput(session, inputs[0]), FloatOutput(outputs[0])
         side = self._side * self.factor
@@ -64,4 +64,4 @@ class FrameEnlarger:
         self._tally[:] = 0
         write_levels(self._output.read(self._session.run())[0], _LEVELS, _ZERO, self._tile, self._tally)
         if self._tally[1]:
-            raise ModelError(f"{self._name} gives no picture but numbers that are none: its file is damaged, get it anew.")
+            raise ModelError(f"{self._name} gives no picture but numbers that are none: its file is damaged, get it anew")

@@ -21,7 +21,7 @@ class FrameLandmarker:
     def __init__(self, session: FrameSession, otherwise: Landmarker, inputs: Set[str]) -> None:
         if session.inputs.keys() != inputs:
             wanted, given = (", ".join(sorted(names)) for names in (inputs, session.inputs.keys()))
-            raise ModelError(f"This graph was to take a frame and {wanted}: it takes {given}.")
+            raise ModelError(f"this graph was to take a frame and {wanted}: it takes {given}")
         self.session = session
         self._region = session.inputs["region"]
         self._otherwise = otherwise

@@ -27,7 +27,7 @@ class MeshLandmarker:
     def __init__(self, session: Session) -> None:
         spec = session.specs.inputs[0]
         if len(spec.shape) != 4 or spec.shape[1] != 3 or spec.shape[2] != spec.shape[3]:
-            raise ModelError(f"A face mesh network takes one square crop: expected (1, 3, n, n), got {spec.shape}.")
+            raise ModelError(f"a face mesh network takes one square crop: expected (1, 3, n, n), got {spec.shape}")
         self._session = session
         self._size = spec.shape[2]
         self._planes: Floats = session.inputs[spec.name][0]
@@ -65,7 +65,7 @@ def _outputs(session: Session) -> tuple[str, str]:
     mesh = [name for name, size in sizes.items() if size == MESH_POINTS * 3]
     presence = [name for name, size in sizes.items() if size == 1]
     if len(mesh) != 1 or len(presence) != 1:
-        raise ModelError(f"A face mesh network gives {MESH_POINTS} x 3 numbers and one more, this one gives {sizes}.")
+        raise ModelError(f"a face mesh network gives {MESH_POINTS} x 3 numbers and one more, this one gives {sizes}")
     return mesh[0], presence[0]
 
 

@@ -118,7 +118,7 @@ def _layout(session: Session, file: str) -> tuple[Layout, str]:
                 return layout, output.name
     known = ", ".join(layout.name for layout in LAYOUTS)
     got = described(session.specs)
-    raise ModelError(f"{file} is no landmark network that this program knows ({got}): name a file like {known}, or keep to the mesh.")
+    raise ModelError(f"{file} is no landmark network that this program knows ({got}): name a file like {known}, or keep to the mesh")
 
 
 def _numbers(output: TensorSpec) -> int:

@@ -53,14 +53,14 @@ class PalmDetector:
     """Where palms are, and which way the hand points. Raises ModelError for a network of another shape."""
 
     def __init__(self, session: Session) -> None:
-        self._planes = square_planes(session, "A palm detector", size=_PALM_SIDE)
+        self._planes = square_planes(session, "a palm detector", size=_PALM_SIDE)
         self._session = session
         self._pixels = np.empty((_PALM_SIDE, _PALM_SIDE, 3), np.uint8)
         shapes = {spec.shape: spec.name for spec in session.specs.outputs}
         try:
             self._boxes, self._scores = shapes[(1, _ANCHORS, 18)], shapes[(1, _ANCHORS, 1)]
         except KeyError:
-            raise ModelError(f"A palm detector gives {_ANCHORS} boxes and scores, this network is {described(session.specs)}.") from None
+            raise ModelError(f"a palm detector gives {_ANCHORS} boxes and scores, this network is {described(session.specs)}") from None
         self._anchors = anchors()
 
     def detect(self, frame: Image, region: Region, most: int = _HANDS) -> list[Region]:
@@ -125,13 +125,13 @@ class HandNetwork:
     """The landmarks of one hand. Raises ModelError for a network of another shape."""
 
     def __init__(self, session: Session) -> None:
-        self._planes = square_planes(session, "A hand network", size=_HAND_SIDE)
+        self._planes = square_planes(session, "a hand network", size=_HAND_SIDE)
         self._session = session
         self._pixels = np.empty((_HAND_SIDE, _HAND_SIDE, 3), np.uint8)
         points = [spec.name for spec in session.specs.outputs if spec.shape == (1, 63)]
         single = [spec.name for spec in session.specs.outputs if spec.shape == (1, 1)]
         if not points or not single:
-            raise ModelError(f"A hand network gives 21 x 3 numbers and a presence, this network is {described(session.specs)}.")
+            raise ModelError(f"a hand network gives 21 x 3 numbers and a presence, this network is {described(session.specs)}")
         self._points, self._presence = points[0], single[0]
 
     def hand(self, frame: Image, region: Region) -> Hand:

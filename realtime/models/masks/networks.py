@@ -44,7 +44,7 @@ class Eye:
         if len(specs) != 1 or shape != expected or size not in (None, self.size):
             side = size or "n"
             wanted = f"(1, 3, {side}, {side})" if planes else f"(1, {side}, {side}, 3)"
-            raise ModelError(f"{who} takes one picture {wanted}, this network is {described(session.specs)}: name another file.")
+            raise ModelError(f"{who} takes one picture {wanted}, this network is {described(session.specs)}: name another file")
         self._input = FloatInput(session, specs[0])
         self._pixels = np.empty((self.size, self.size, 3), np.uint8)
 
@@ -62,8 +62,8 @@ class PersonMask:
     """
 
     def __init__(self, session: Session, name: str = "person") -> None:
-        self._eye = Eye(session, "A person mask", None, planes=True)
-        self._output = FloatOutput(one_a_pixel(session, self._eye.size**2, "A person mask"))
+        self._eye = Eye(session, "a person mask", None, planes=True)
+        self._output = FloatOutput(one_a_pixel(session, self._eye.size**2, "a person mask"))
         self._session, self._name = session, name
         self._shown = np.empty((self._eye.size, self._eye.size), np.uint8)
 
@@ -92,8 +92,8 @@ class OcclusionMask:
     """
 
     def __init__(self, session: Session, name: str = "occlusion") -> None:
-        self._eye = Eye(session, "An occlusion mask", 256, planes=False)
-        self._output = FloatOutput(one_a_pixel(session, self._eye.size**2, "An occlusion mask"))
+        self._eye = Eye(session, "an occlusion mask", 256, planes=False)
+        self._output = FloatOutput(one_a_pixel(session, self._eye.size**2, "an occlusion mask"))
         self._session, self._name = session, name
         self._template = DFL_WHOLE_FACE_224 * np.float32(self._eye.size / 224)
         self._shown = np.empty((self._eye.size, self._eye.size), np.uint8)
@@ -125,11 +125,11 @@ class RegionMask:
     """
 
     def __init__(self, session: Session, keep: Collection[str] = ("glasses", "hair", "mouth"), name: str = "region") -> None:
-        self._eye = Eye(session, "A region mask", 512, planes=True)
+        self._eye = Eye(session, "a region mask", 512, planes=True)
         spec = session.specs.outputs[0]  # the two others of the published files are for training
         if spec.shape != (1, _CLASSES, 512, 512):
             raise ModelError(
-                f"A region mask gives (1, {_CLASSES}, 512, 512), this network is {described(session.specs)}: name another file."
+                f"a region mask gives (1, {_CLASSES}, 512, 512), this network is {described(session.specs)}: name another file"
             )
         self._output = FloatOutput(spec)
         self._session, self._name = session, name
@@ -183,5 +183,5 @@ def one_a_pixel(session: Session, numbers: int | None, who: str) -> TensorSpec:
     shape = outputs[0].shape
     plane = len(shape) == 4 and shape[:2] == (1, 1) and shape[2] == shape[3]
     if len(outputs) != 1 or (int(np.prod(shape)) != numbers if numbers is not None else not plane):
-        raise ModelError(f"{who} gives one number a pixel, this network is {described(session.specs)}: name another file.")
+        raise ModelError(f"{who} gives one number a pixel, this network is {described(session.specs)}: name another file")
     return outputs[0]

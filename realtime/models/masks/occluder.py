@@ -42,8 +42,8 @@ class OccluderMask:
     """
 
     def __init__(self, session: Session, name: str = "occluder") -> None:
-        self._eye = Eye(session, "An occluder mask", _SIZE, planes=True)
-        spec = one_a_pixel(session, None, "An occluder mask")
+        self._eye = Eye(session, "an occluder mask", _SIZE, planes=True)
+        spec = one_a_pixel(session, None, "an occluder mask")
         self._output = FloatOutput(spec)
         self._session, self._name, self._face = session, name, canonical_face()
         self._shown = np.empty(spec.shape[2:], np.uint8)

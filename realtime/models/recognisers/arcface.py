@@ -63,5 +63,5 @@ class ArcFace:
         fill_normalised(face, self._planes, self._scale, self._shift, True)
         vector = sound(self._session.run()[self._output], "ArcFace").reshape(NUMBERS).astype(np.float32)
         if not vector.any():
-            raise ModelError("ArcFace gives nothing but zeros: its file is damaged or its precision too low, use its fp32 form.")
+            raise ModelError("ArcFace gives nothing but zeros: its file is damaged or its precision too low, use its fp32 form")
         return vector

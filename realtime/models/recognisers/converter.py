@@ -24,9 +24,9 @@ class Converter:
         spec = session.specs.inputs[0]
         if len(session.specs.inputs) != 1 or spec.shape != (1, NUMBERS) or spec.dtype != np.float32:
             got = described(session.specs)
-            raise ModelError(f"An embedding converter takes one embedding: expected (1, {NUMBERS}) float32, got {got}.")
+            raise ModelError(f"an embedding converter takes one embedding: expected (1, {NUMBERS}) float32, got {got}")
         self._input: Floats = session.inputs[spec.name]
-        self._output = only_output(session, "An embedding converter", NUMBERS)
+        self._output = only_output(session, "an embedding converter", NUMBERS)
         self._session = session
 
     @property
@@ -43,5 +43,5 @@ class Converter:
         vector = sound(self._session.run()[self._output], "The embedding converter").reshape(NUMBERS).astype(np.float32)
         length = float(np.linalg.norm(vector))
         if length == 0:
-            raise ModelError("The embedding converter gives nothing but zeros: its file is damaged, fetch it again.")
+            raise ModelError("the embedding converter gives nothing but zeros: its file is damaged, fetch it again")
         return vector / np.float32(length) if normalise else vector

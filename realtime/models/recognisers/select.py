@@ -27,5 +27,5 @@ def recogniser_of(session: Session, file: str, name: str) -> SFace | ArcFace:
         return ArcFace(session, name, normalises=inputs[0].name == _MXNET_INPUT)
     raise ModelError(
         f"{file} is no face recogniser that this program knows ({described(session.specs)}): name a file of ArcFace (w600k_r50, w600k_mbf) "
-        f"or SFace."
+        f"or SFace"
     )

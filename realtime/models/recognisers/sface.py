@@ -21,7 +21,7 @@ class SFace:
     def __init__(self, session: Session) -> None:
         spec = session.specs.inputs[0]
         if spec.shape != (1, 3, _SIZE, _SIZE):
-            raise ModelError(f"SFace takes an aligned face: expected (1, 3, {_SIZE}, {_SIZE}), got {spec.shape}.")
+            raise ModelError(f"SFace takes an aligned face: expected (1, 3, {_SIZE}, {_SIZE}), got {spec.shape}")
         self._session = session
         self._planes: Floats = session.inputs[spec.name][0]
         self._output = session.specs.outputs[0].name

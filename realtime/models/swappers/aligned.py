@@ -229,8 +229,8 @@ class AlignedSwapper:
             return
         what = f"{self.name} gives no picture but numbers that are none, or only black"
         if self._shared.sound:
-            raise NumbersError(f"{what}: start again, and get its file anew if that comes again.")
-        raise ModelError(f"{what}: its file is damaged, get it anew.")
+            raise NumbersError(f"{what}: start again, and get its file anew if that comes again")
+        raise ModelError(f"{what}: its file is damaged, get it anew")
 
 
 def to_patch(made: Crop, ring: PatchRing) -> Patch | None:

@@ -29,7 +29,7 @@ class Companion:
             found = beside if beside.is_file() else find(name)
             if found is not None and found != path:
                 return found
-        raise ModelError(f"{path.name} also needs {self.what}: {self._cure(path)}.")
+        raise ModelError(f"{path.name} also needs {self.what}: {self._cure(path)}")
 
     def _cure(self, path: Path) -> str:
         from realtime.models.catalog import MODELS

@@ -96,5 +96,5 @@ def _specs(session: Session) -> tuple[TensorSpec, list[TensorSpec], TensorSpec, 
     masks = [spec for spec in outputs if faces and spec.shape == (*faces[0].shape[:3], 1)]
     if len(faces) != 1 or len(pictures) != 1 or not masks:
         got = [", ".join(f"{spec.name} {spec.shape}" for spec in specs) for specs in (inputs, outputs)]
-        raise ModelError(f"A DFM network takes (1, s, s, 3) and gives that and masks (1, s, s, 1): this one takes {got[0]} for {got[1]}.")
+        raise ModelError(f"a DFM network takes (1, s, s, 3) and gives that and masks (1, s, s, 1): this one takes {got[0]} for {got[1]}")
     return faces[0], [spec for spec in inputs if spec is not faces[0]], pictures[0], masks

@@ -56,7 +56,7 @@ class Exact:
             self.folder.mkdir(parents=True, exist_ok=True)
             _replace(copy, widen(onnx.load(path)).SerializeToString())
         except Exception as error:  # the system's, protobuf's and onnx's own kinds
-            raise ModelError(f"{path.name} overflows and has no fp32 form here ({error}): use the fp32 file of that model.") from error
+            raise ModelError(f"{path.name} overflows and has no fp32 form here ({error}): use the fp32 file of that model") from error
 
     def _record(self) -> list[Any]:
         try:

@@ -40,8 +40,8 @@ class LatentNetwork:
         codes, drawn = _only(generator, "generator", "inputs"), _only(generator, "generator", "outputs")
         if not is_planes(picture) or not is_planes(drawn) or len(codes.shape) != 3 or code.shape != codes.shape:
             raise ModelError(
-                f"A latent swap goes from (1, 3, n, n) to codes and on to (1, 3, m, m): these networks go from {picture.shape} to "
-                f"{code.shape} and from {codes.shape} to {drawn.shape}."
+                f"a latent swap goes from (1, 3, n, n) to codes and on to (1, 3, m, m): these networks go from {picture.shape} to "
+                f"{code.shape} and from {codes.shape} to {drawn.shape}"
             )
         if not all(layer < codes.shape[1] for layer in layers):
             raise UsageError(f"this generator has the layers 0 to {codes.shape[1] - 1}: name no others with --swap-layers")
@@ -104,7 +104,7 @@ class LatentNetwork:
 def _only(session: Session, role: str, side: str) -> Any:
     specs = getattr(session.specs, side)
     if len(specs) != 1:
-        raise ModelError(f"The {role} of a latent swap has one input and one output, this network has {len(specs)} {side}: name another.")
+        raise ModelError(f"the {role} of a latent swap has one input and one output, this network has {len(specs)} {side}: name another")
     return specs[0]
 
 

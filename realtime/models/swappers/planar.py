@@ -96,7 +96,7 @@ def swap_specs(session: Session, contract: Contract) -> tuple[TensorSpec, Tensor
     outputs = [spec for spec in outputs if spec.shape == face]
     if len(inputs) != 2 or len(targets) != 1 or len(people) != 1 or not outputs:
         got = ", ".join(f"{spec.name} {spec.shape}" for spec in inputs)
-        raise ModelError(f"A network of the contract {contract.name} takes {face} and {source}, this one {got}: name its own contract.")
+        raise ModelError(f"a network of the contract {contract.name} takes {face} and {source}, this one {got}: name its own contract")
     return targets[0], people[0], outputs[0]
 
 

@@ -42,7 +42,7 @@ class FloatOutput:
 def check(spec: TensorSpec) -> TensorSpec:
     """The spec as it is. Raises ModelError for a type that is neither float32 nor float16."""
     if spec.dtype.type not in _KNOWN:
-        raise ModelError(f"{spec.name} of this network is {spec.dtype}: only float32 and float16 networks can be used.")
+        raise ModelError(f"{spec.name} of this network is {spec.dtype}: only float32 and float16 networks can be used")
     return spec
 
 

@@ -42,14 +42,14 @@ def recognise(path: Path, peek: Peek, named: str | None = None) -> Contract:
         return spoken[0]
     if not spoken:
         seeming = seems(peek) or "name the .onnx or .dfm file of one"
-        raise OtherNetworkError(f"{path.name} is no swap network that this program knows, for it takes {_listed(shapes)}: {seeming}.")
+        raise OtherNetworkError(f"{path.name} is no swap network that this program knows, for it takes {_listed(shapes)}: {seeming}")
     names = ", ".join(contract.name for contract in spoken)
     raise UsageError(f"{path.name} could be any of {names}, which take the same: say which it is with --swap-contract")
 
 
 def _checked(path: Path, shapes: Shapes, contract: Contract) -> Contract:
     if not fits(contract, shapes):
-        raise ModelError(f"{path.name} is no {contract.name} network, for it takes {_listed(shapes)}; name another --swap-contract.")
+        raise ModelError(f"{path.name} is no {contract.name} network, for it takes {_listed(shapes)}; name another --swap-contract")
     return contract
 
 
@@ -101,7 +101,7 @@ def emap_of(path: Path, peek: Peek) -> Any:
     names = list(peek.weights)
     matrix = peek.weight(EMAP if EMAP in peek.weights else names[-1]) if names else None
     if matrix is None or matrix.shape != (512, 512):
-        raise ModelError(f"{path.name} lacks the 512 x 512 matrix for embeddings, which simplifying removes: use the original file.")
+        raise ModelError(f"{path.name} lacks the 512 x 512 matrix for embeddings, which simplifying removes: use the original file")
     return matrix.astype("float32")
 
 

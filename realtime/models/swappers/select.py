@@ -111,8 +111,8 @@ def terms(path: Path, contract: str | None = None) -> str:
     kind = recognise(path, Peek(path), contract)
     row = next((row for row in MODELS.values() if row.contract == kind.name and row.role == "swapper"), None)
     licence = kind.licence if row is None else row.licence
-    forbids = f" It forbids {row.forbids}." if row is not None and row.forbids else ""
-    return f"{path.name} is a network of the kind {kind.name}: the licence of the published weights is {licence}.{forbids}"
+    forbids = f"; it forbids {row.forbids}" if row is not None and row.forbids else ""
+    return f"{path.name} is a network of the kind {kind.name}: the licence of the published weights is {licence}{forbids}"
 
 
 def _planar(file: SwapFile) -> Make:

@@ -96,7 +96,7 @@ def test_what_is_no_number_changes_nothing() -> None:
     ],
 )
 def test_another_network_is_refused_in_a_sentence(inputs: list, output: object) -> None:
-    with pytest.raises(ModelError, match=r"^An enhancer takes one picture \(1, 3, s, s\) .*: name another file\.$"):
+    with pytest.raises(ModelError, match=r"^an enhancer takes one picture \(1, 3, s, s\) .*: name another file$"):
         FaceEnhancer(FakeSession(inputs, [output]), "ffhq_512")  # type: ignore[list-item]
 
 

@@ -47,7 +47,7 @@ def test_a_file_of_open_sides_is_given_the_tiles_size(tmp_path: Path) -> None:
     ("taken", "given"), [((1, 3, 64, 64), (1, 3, 64, 64)), ((1, 3, 64, 64), (1, 3, 100, 100)), ((1, 64, 64, 3), (1, 3, 128, 128))]
 )
 def test_another_network_is_refused(taken: tuple[int, ...], given: tuple[int, ...]) -> None:
-    with pytest.raises(ModelError, match=r"^What enlarges frames .*: name another file"):
+    with pytest.raises(ModelError, match=r"^what enlarges frames .*: name another file"):
         FrameEnlarger(FakeSession([spec("input", *taken)], [spec("output", *given)]))
 
 

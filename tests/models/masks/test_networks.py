@@ -74,7 +74,7 @@ def test_an_edge_between_regions_lies_where_it_is(open_twin: OpenTwin) -> None:
 @pytest.mark.parametrize("mask", [PersonMask, OcclusionMask, RegionMask, PalmDetector, HandNetwork])
 def test_another_network_is_refused_in_a_sentence(mask: type, open_twin: OpenTwin) -> None:
     model = twins.person_twin(128) if mask is not PersonMask else twins.hand_twin()
-    with pytest.raises(ModelError, match=r"(takes|gives) .*(name another file|got|this network is) .*\.$"):
+    with pytest.raises(ModelError, match=r"(takes|gives) .*(name another file|got|this network is) .*$"):
         mask(open_twin(model))
 
 

@@ -64,7 +64,7 @@ def test_what_is_no_skin_is_kept_and_nothing_is_known_far_away(open_twin: OpenTw
 
 @pytest.mark.parametrize("model", [twins.occlusion_twin, twins.person_twin, twins.region_twin])
 def test_another_network_is_refused_in_a_sentence(model: object, open_twin: OpenTwin) -> None:
-    with pytest.raises(ModelError, match=r"^An occluder mask takes .*: name another file\.$"):
+    with pytest.raises(ModelError, match=r"^an occluder mask takes .*: name another file$"):
         OccluderMask(open_twin(model()))  # type: ignore[operator]
 
 

@@ -26,7 +26,7 @@ def test_what_is_lacking_is_told_with_every_way_to_get_it(tmp_path: Path, monkey
         check(Path("my_ghost.onnx"), SwapOptions(), nowhere)
     said = str(caught.value)
     assert said.startswith("my_ghost.onnx also needs ArcFace, which sees whom to show: run `python -m realtime models fetch w600k_r50`")
-    assert "models add w600k_r50.onnx --as w600k_r50" in said and said.endswith(f"put w600k_r50.onnx into the folder {tmp_path}.")
+    assert "models add w600k_r50.onnx --as w600k_r50" in said and said.endswith(f"put w600k_r50.onnx into the folder {tmp_path}")
     scene.companions(tmp_path)
     check(Path("my_ghost.onnx"), SwapOptions(), nowhere)
     (tmp_path / "crossface_ghost.onnx").unlink()

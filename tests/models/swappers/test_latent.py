@@ -46,7 +46,7 @@ def test_what_is_lacking_or_wrong_is_told(generator: Path, tmp_path: Path) -> No
     with pytest.raises(ModelError, match=r"alone\.onnx also needs the encoder"):
         open_swapper(alone, SwapOptions(), scene.surroundings(tmp_path))
     scene.save(tmp_path, "e4e_encoder.onnx", generator_twin())
-    with pytest.raises(ModelError, match="A latent swap goes from"):
+    with pytest.raises(ModelError, match="a latent swap goes from"):
         open_swapper(alone, SwapOptions(), scene.surroundings(tmp_path))
     with pytest.raises(UsageError, match="layers 0 to 17"):
         open_swapper(generator, SwapOptions(layers=(18,)), scene.surroundings(tmp_path))

@@ -60,7 +60,7 @@ def test_a_network_that_was_added_is_known_by_its_name(tmp_path: Path, models: M
     monkeypatch.setenv("REALTIME_MODELS", str(folder))
     film = _settings(tmp_path, tmp_path / "mine.onnx", source=[[str(scene.DATA / "p001_studio.jpg")]])
     assert app.run(replace(film, swapper="inswapper_128"), notify=said.append)["states"] == {"swapped": 10}
-    assert any("It forbids every use but non-commercial research" in sentence for sentence in said)
+    assert any("it forbids every use but non-commercial research" in sentence for sentence in said)
 
 
 def test_a_dfm_file_needs_no_photo(tmp_path: Path) -> None:

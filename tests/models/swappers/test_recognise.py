@@ -74,7 +74,7 @@ def test_a_name_does_not_outweigh_the_inputs(tmp_path: Path) -> None:
     ],
 )
 def test_what_another_network_looks_like_is_told(tmp_path: Path, network: Any, seems: str) -> None:
-    with pytest.raises(ModelError, match=rf"^x\.onnx is no swap network that this program knows, for it takes .*: {seems}\.$") as caught:
+    with pytest.raises(ModelError, match=rf"^x\.onnx is no swap network that this program knows, for it takes .*: {seems}$") as caught:
         _contract(scene.save(tmp_path, "x.onnx", network))
     assert caught.value.exit_code == 2 and "(0" not in str(caught.value) and " 0," not in str(caught.value)
 
@@ -82,9 +82,9 @@ def test_what_another_network_looks_like_is_told(tmp_path: Path, network: Any, s
 @pytest.mark.parametrize(
     ("kind", "licence"),
     [
-        ("simswap", "CC-BY-NC-4.0. It forbids commercial use."),
-        ("ghost", "Apache-2.0."),
-        ("hyperswap", "ResearchRAIL. It forbids every use but research."),
+        ("simswap", "CC-BY-NC-4.0; it forbids commercial use"),
+        ("ghost", "Apache-2.0"),
+        ("hyperswap", "ResearchRAIL; it forbids every use but research"),
     ],
 )
 def test_the_licence_told_is_the_catalogues(tmp_path: Path, kind: str, licence: str) -> None:
