@@ -45,7 +45,7 @@ def record(onnx: str, role: str, scene_file: str, tools: Value, samples: str, re
     check(Path(onnx))
     missing = lacking(Path(onnx))
     if missing:
-        raise BackendError(f"The original cannot be run, and so not judged: ONNX Runtime does not support {', '.join(missing)}.")
+        raise BackendError(f"the original cannot be run, and so not judged: ONNX Runtime does not support {', '.join(missing)}")
     with Recording(open_session(Path(onnx), "onnxruntime", threads=threads)) as session:
         found = ROLES[role].observe(session, scenes.load(Path(scene_file)), Tools.of(tools))
         specs = session.specs
@@ -152,15 +152,11 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, RealtimeError):
         return str(error)
     if is_full(error):
-<<<<<<< HEAD
         return FULL
-=======
-        return "the disk is full: free some space and run the builder again"
->>>>>>> 3049280 (Errors and notes in one style: lower case unless a name begins them, no full stop; a test keeps it so)
     if isinstance(error, MemoryError):
         return "there is not enough memory: close other programs and run the builder again"
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0].rstrip('') if lines else 'no reason given'}"
+    return f"{type(error).__name__}: {lines[0].rstrip('.') if lines else 'no reason given'}"
 
 
 def _fill(session: Session) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from realtime.errors import BackendError
 
 _POLL = 0.05
-FULL = "The disk is full: free some space and run the builder again."
+FULL = "the disk is full: free some space and run the builder again"
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,11 +46,7 @@ def gather(source: Path | None, bundled: Path, detector: Detector, landmarker: L
         images = [varied for image in images for varied in vary(image)]
     scenes = find_faces(images[:MOST], detector, landmarker)
     if not scenes:
-<<<<<<< HEAD
-        raise BackendError(f"No face was found in {source or bundled}: calibration needs pictures or a video of faces.")
-=======
-        raise UsageError(f"no face was found in {source or bundled}: calibration needs pictures or a video of faces")
->>>>>>> 3049280 (Errors and notes in one style: lower case unless a name begins them, no full stop; a test keeps it so)
+        raise BackendError(f"no face was found in {source or bundled}: calibration needs pictures or a video of faces")
     return scenes
 
 

@@ -54,11 +54,7 @@ def test_nothing_to_look_at_is_a_sentence(tmp_path: Path, make: str) -> None:
 
 def test_a_folder_without_faces_is_a_sentence(tmp_path: Path) -> None:
     cv2.imwrite(str(tmp_path / "a.png"), np.zeros((64, 64, 3), np.uint8))
-<<<<<<< HEAD
-    with pytest.raises(BackendError, match="No face was found in"):
-=======
-    with pytest.raises(UsageError, match="no face was found in"):
->>>>>>> 3049280 (Errors and notes in one style: lower case unless a name begins them, no full stop; a test keeps it so)
+    with pytest.raises(BackendError, match="no face was found in"):
         scenes.gather(tmp_path, tmp_path, FakeDetector(), _finders()[1])
 
 

@@ -36,15 +36,9 @@ class OnnxRuntimeTarget:
 
     def build(self, source: Path, precision: str, engine: Path, sm: Sequence[int], shapes: Shapes, cache: Path) -> Built:
         ort = load()
-<<<<<<< HEAD
         missing = lacking(source)
         if missing:
-            raise BackendError(f"ONNX Runtime cannot build it: it does not support {', '.join(missing)}.")
-=======
-        lacking = _lacking(source)
-        if lacking:
-            raise BackendError(f"ONNX Runtime cannot build it: it does not support {', '.join(lacking)}")
->>>>>>> 3049280 (Errors and notes in one style: lower case unless a name begins them, no full stop; a test keeps it so)
+            raise BackendError(f"ONNX Runtime cannot build it: it does not support {', '.join(missing)}")
         options = ort.SessionOptions()
         options.log_severity_level = _ERRORS_ONLY
         options.optimized_model_filepath = str(engine)
