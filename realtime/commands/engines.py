@@ -59,6 +59,9 @@ def main(argv: Sequence[str]) -> int:
     show(rows, folder)  # first: no failed write may lose what a build took minutes for
     if values.json:
         _write_json(Path(values.json).expanduser(), rows)
+    without = [each.name for each in plan.networks if all(row.model != each.name for row in rows)]
+    if values.models and without:
+        notify(f"nothing was built of {', '.join(without)}, which is for GPUs only: name --target {AHEAD} or tensorrt")
     missing = unfinished(rows)
     if missing:
         notify(f"no engine for {', '.join(missing)}: the table says why; the live swap uses the models as they are")

@@ -102,6 +102,13 @@ def test_a_graph_is_planned_for_gpus_only(tmp_path: Path) -> None:
     assert {row["target"] for row in rows} == {"tensorrt", "tensorrt-rtx"}
 
 
+def test_a_graph_beside_others_that_are_for_a_processor_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["engines", "--dry-run", "--target", "openvino", "--models", "mesh", "follow"]) == 0
+    assert "nothing was built of follow, which is for GPUs only: name --target tensorrt-rtx or tensorrt" in capsys.readouterr().err
+    assert cli.main(["engines", "--dry-run", "--target", "openvino"]) == 0
+    assert "nothing was built" not in capsys.readouterr().err, "of the default recipes it is not asked"
+
+
 @pytest.mark.usefixtures("here")
 def test_a_graph_for_a_processor_is_a_sentence(twin: Path, tmp_path: Path) -> None:
     with pytest.raises(BackendError, match="follow is built for GPUs only"):
