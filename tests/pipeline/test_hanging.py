@@ -252,10 +252,16 @@ def test_of_a_file_one_that_comes_back_in_time_gets_every_frame(monkeypatch, cap
     monkeypatch.setattr(outlet, "PATIENCE_SECONDS", DEADLINE)
     slow, other = Hanging("recording"), MemorySink()
     slow.held.set()
-    threading.Timer(0.3, slow.held.clear).start()
-    assert run(build(different(20), [slow, other], live=False)) is None
+
+    def steps():
+        yield from different(2)
+        wait_for(lambda: "recording takes no frames" in caplog.text)
+        slow.held.clear()
+        wait_for(lambda: "recording takes frames again" in caplog.text)
+        yield from different(18)
+
+    assert run(build(steps(), [slow, other], live=False)) is None
     assert [frame.seq for frame in slow.frames] == [frame.seq for frame in other.frames] == list(range(20))
-    assert "recording takes frames again" in caplog.text
 
 
 @pytest.mark.usefixtures("impatient")
