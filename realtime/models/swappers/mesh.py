@@ -22,7 +22,7 @@ from realtime.vision.mesh.holes import cut_hole
 from realtime.vision.mesh.maths import kernel
 from realtime.vision.mesh.paint import paint
 from realtime.vision.mesh.raster import CHANNELS, Grid, draw_grid, fit_grid, new_grid
-from realtime.vision.mesh.shade import BLUR_EVERY, new_history, new_mesh, new_seen, new_shaded, shade
+from realtime.vision.mesh.shade import BLUR_EVERY, Source, new_history, new_mesh, new_seen, new_shaded, shade
 from realtime.vision.mesh.topology import Topology, load_topology
 
 CELLS: Final = 80
@@ -109,18 +109,18 @@ class MeshSwapper:
         if area.width < SMALLEST or area.height < SMALLEST:
             return None
         patch = self._ring.take(*area)
-        shaded, source = self._shaded, self._atlas.source
-        shade(image, points, self._mesh, source, self._history, self._seen, shaded)
+        shaded = self._shaded
+        self._shade(image, points, self._atlas.source)
         self._attributes[:, 2:5], self._attributes[:, 5] = shaded.offset, shaded.alpha
         longer = max(area.width, area.height)
         step = max(1, round(longer / CELLS))
         grid = self._fitting_grid(area, step)
         draw_grid(points, self._attributes, self._topology.triangles, area.x, area.y, step, grid, 4.0 * step / longer, 3)
-        if self._glasses is not None:
-            self._glasses.keep(image, points, shaded.rotation, grid.nodes, anew=int(self._history.age[0]) == 1)
         paint(grid.nodes, step, self._level(longer, float(shaded.softness[0])), shaded.curve, patch.colour, patch.alpha)
         for outline, along, across in HOLES:
             cut_hole(patch.alpha, points, outline, area.x, area.y, along, across, max(1, longer // 90))
+        if self._glasses is not None:
+            self._glasses.keep(image, patch)
         self._match_grain(image, points, patch)
         self._match_grey(image, points, patch)
         return patch
@@ -135,8 +135,22 @@ class MeshSwapper:
             patch = swapper.swap(image, Face(Landmarks(points, 1.0), Box(0, 0, 160, 160), 0))
             assert patch is not None
             paste(image, patch.x, patch.y, patch.colour, patch.alpha)
-        if swapper._glasses is not None:
-            swapper._glasses.warm_up(swapper._grid.nodes)
+        if swapper._glasses is not None and patch is not None:
+            swapper._glasses.warm_up(image, points, patch)
+
+    def _shade(self, image: Image, points: Array, source: Source) -> None:
+        """With the glasses looked at first, where there are any: those of another face are forgotten."""
+        mesh, age, glasses = self._mesh, self._history.age, self._glasses
+        if glasses is None:
+            shade(image, points, mesh, source, self._history, self._seen, self._shaded)
+            return
+        begun = age[0] > 0
+        if not begun:
+            glasses.forget()
+        glasses.see(image, points)
+        shade(image, points, *glasses.apart(mesh, source), self._history, self._seen, self._shaded)
+        if begun and age[0] == 1:
+            glasses.forget()
 
     def _match_grain(self, image: Image, points: Array, patch: Patch) -> None:
         """Measured as seldom as the blur, and anew when `shade` begins anew."""

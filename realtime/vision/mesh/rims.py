@@ -14,8 +14,12 @@ LOWER: Final = (2, 17)
 """The rays below an eye, from outwards to inwards, on which the decision rests: above it there are brows."""
 CLEAREST = np.float32(0.3)
 """Contrast, as a share of the skin's level, beyond which a line is no clearer."""
-BENT = np.float32(0.004)
-"""What a step of the line from one ray to the next costs, in the same unit."""
+IN_BROW = np.float32(0.5)
+"""What a line counts for that lies in a brow."""
+USUAL = np.float32(0.25)
+"""Contrast beyond which no place is better than another to the line that is followed."""
+BENT = np.float32(0.02)
+"""What a step of the line from one ray to the next costs, in the same unit: rims are rounder than what else lies around eyes."""
 STEEP = np.float32(1.5)
 """A line's contrast may be this many times the step at its sides: a rim's are steep, those of a bag or a fold are not."""
 LINES: Final = np.array(((0, 1), (0, 2), (1, 2), (1, 3), (2, 4), (2, 5), (3, 5), (4, 6)), np.int32)
@@ -75,15 +79,17 @@ def dark_lenses(pixels: Array, lens: Array, skin: float) -> Any:
 
 
 @kernel
-def trace(pixels: Array, rays: Array, lines: Array) -> None:
+def trace(pixels: Array, rays: Array, brows: Array, bright: float, lines: Array) -> None:
     """The clearest closed line around each eye: lines (2, ANGLES, 3) float32, for every ray the place (0..RADII - 1), half the width in
     places and the contrast to the skin beside it as a share of the skin's level.
 
-    pixels: (H, W, 3) from `unfold`; rays: (2, ANGLES, places, 2) of `Window`.
+    pixels: (H, W, 3) from `unfold`; rays: (2, ANGLES, places, 2) of `Window`; brows: (2, n, 2) their outlines in texels;
+    bright: 0..1, what lines count for that are brighter than what is beside them; darker ones count in full.
     """
     clear, wide = np.empty((ANGLES, RADII), np.float32), np.empty((ANGLES, RADII), np.float32)
     for eye in range(2):
-        _clearness(pixels, rays[eye], clear, wide)
+        _clearness(pixels, rays[eye], np.float32(bright), clear, wide)
+        _leave_brow(rays[eye], brows[eye], clear)
         _follow(clear, lines[eye])
         for a in range(ANGLES):
             lines[eye, a, 1] = wide[a, int(lines[eye, a, 0])]
@@ -136,7 +142,7 @@ def bridge(pixels: Array, rows: Array) -> Any:
 
 
 @helper
-def _clearness(pixels: Array, rays: Array, clear: Array, wide: Array) -> None:
+def _clearness(pixels: Array, rays: Array, bright: np.float32, clear: Array, wide: Array) -> None:
     """Contrast and half the width of the clearest line through every place, in the channel that shows it best."""
     places = rays.shape[1]
     seen, sums = np.empty((3, ANGLES, places), np.float32), np.zeros(places + 1, np.float32)
@@ -150,18 +156,34 @@ def _clearness(pixels: Array, rays: Array, clear: Array, wide: Array) -> None:
             for p in range(places):
                 sums[p + 1] = sums[p] + seen[c, a, p]
             for n in range(len(LINES)):
-                _lines(seen[c, a], sums, LINES[n, 0], LINES[n, 1], scale, clear[a], wide[a])
+                _lines(seen[c, a], sums, LINES[n], scale, bright, clear[a], wide[a])
 
 
 @helper
-def _lines(seen: Array, sums: Array, half: int, beside: int, scale: np.float32, clear: Array, wide: Array) -> None:
+def _leave_brow(rays: Array, brow: Array, clear: Array) -> None:
+    """A line in a brow is less clear: it is followed where there is no other."""
+    for a in range(ANGLES // 2, ANGLES):
+        for r in range(RADII):
+            x, y, inside = rays[a, r + FLANK, 0], rays[a, r + FLANK, 1], False
+            for n in range(len(brow)):
+                ax, ay, bx, by = brow[n - 1, 0], brow[n - 1, 1], brow[n, 0], brow[n, 1]
+                if (ay > y) != (by > y) and x < ax + (y - ay) * (bx - ax) / (by - ay):
+                    inside = not inside
+            if inside:
+                clear[a, r] *= IN_BROW
+
+
+@helper
+def _lines(seen: Array, sums: Array, size: Array, scale: np.float32, bright: np.float32, clear: Array, wide: Array) -> None:
     """Lines of one width along a ray; without branches, so that the compiler takes eight places at a time."""
+    half, beside = size[0], size[1]
     share = np.float32(1.0) / np.float32(2 * half + 1)
     for r in range(RADII):
         p = r + FLANK
         line, left, right = (sums[p + half + 1] - sums[p - half]) * share, seen[p - beside], seen[p + beside]
-        contrast = _least(line - left, line - right)
-        value = scale * min(contrast, STEEP * _least(seen[p - half] - left, seen[p + half] - right))
+        steep = STEEP * _least(seen[p - half] - left, seen[p + half] - right)
+        above, below = min(line - left, line - right), min(left - line, right - line)
+        value = scale * max(bright * min(above, steep), min(below, steep), np.float32(0.0))
         wide[r] = np.float32(half) if value > clear[r] else wide[r]
         clear[r] = max(value, clear[r])
 
@@ -221,7 +243,7 @@ def _follow(clear: Array, line: Array) -> None:
                 if 0 <= r + side < RADII and before[r + side] - BENT > value:
                     step, value = side, before[r + side] - BENT
             came[turn, r] = step
-            best[r] = value + min(clear[turn % ANGLES, r], np.float32(0.4))
+            best[r] = value + min(clear[turn % ANGLES, r], USUAL)
     place = 0
     for r in range(RADII):
         if best[r] > best[place]:

@@ -1,37 +1,37 @@
-"""The surroundings of the eyes, unfolded by the mesh into a small picture in which every face's eyes lie in the same places."""
+"""The plane of a pair of glasses in front of the eyes, unfolded by the head's pose into a small picture in which every pair lies alike.
+
+Not by the mesh: rims stand a centimetre or two before the skin, and on a turned head in front of another part of it.
+"""
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from realtime.types import Array
-from realtime.vision.mesh.maths import kernel
-from realtime.vision.mesh.raster import CHANNELS, draw_grid, new_grid
-from realtime.vision.mesh.topology import Topology, smoothstep
+from realtime.vision.mesh.maths import helper, kernel
+from realtime.vision.mesh.pose import fit_pose
+from realtime.vision.mesh.topology import smoothstep
 
 WIDTH, HEIGHT = 128, 48
-LEFT, TOP, TEXEL = 0.08, 0.205, 0.84 / 128
-"""Corner in texture coordinates, and what a texel measures there."""
-UNIT: Final = 0.047
-"""Texture coordinates of one canonical unit (about a centimetre) near the eyes."""
-EYE = (3.72, 0.36)
-"""Centre of an eye: units from the middle of the face, and v."""
+TEXEL: Final = 0.13
+"""What a texel measures, in canonical units (about centimetres)."""
+EYE = (3.2, 2.6)
+"""Centre of an eye in canonical units: beside the middle of the face, and up."""
+ABOVE: Final = 3.0
+"""Units from there to the picture's upper edge."""
+BEFORE, BOW = 5.2, 0.035
+"""How far in front the glasses are in the middle, and how fast they bend back towards the temples: z = BEFORE - BOW * x * x."""
 ANGLES, RADII, FLANK = 40, 18, 6
 """Rays around each eye, the places on each where a rim may be, and how many more lie on either side of those."""
-NEAR_RIM, FAR_RIM = (2.3, 1.85, 1.75, 1.05), (3.9, 3.4, 3.3, 2.6)
+NEAR_RIM, FAR_RIM = (2.0, 1.65, 1.7, 1.0), (3.5, 3.0, 3.3, 2.25)
 """Nearest and farthest a rim can be from the middle of the eye, in units: outwards, inwards, down, up. Nearer lie lids, bags and brows."""
-FAR_AWAY = 1e9
 
 
 class Window(NamedTuple):
     """What does not change from frame to frame. H = HEIGHT, W = WIDTH."""
 
-    corners: Array
-    """(H, W, 3) int32 vertices of the triangle at each texel."""
-    weights: Array
-    """(H, W, 3) float32 their shares."""
     rays: Array
     """(2, ANGLES, RADII + 2 * FLANK, 2) float32 texel x and y on the rays around each eye, from outwards by way of down to inwards."""
     polar: Array
@@ -40,37 +40,16 @@ class Window(NamedTuple):
     """(2, H, W) float32 0..1: the inside of each lens."""
 
 
-def new_window(topology: Topology) -> Window:
-    corners, weights = _unfold(topology)
+def new_window() -> Window:
     x, y = _units()
-    inner = np.stack([_oval(x - side * EYE[0], y, side, (2.0, 1.8, 1.5, 1.1), 0.15) for side in (-1, 1)])
+    inner = np.stack([_oval(x - side * EYE[0], y, side, (1.75, 1.55, 1.45, 1.05), 0.15) for side in (-1, 1)])
     single = np.float32
-    return Window(corners, weights, _rays().astype(single), _polar(x, y).astype(single), inner.astype(single))
-
-
-def _unfold(topology: Topology) -> tuple[Array, Array]:
-    """Triangle corners and barycentric weights at every texel."""
-    flat = np.zeros((len(topology.uv), 3), np.float32)
-    flat[:, :2] = (topology.uv - (LEFT, TOP)) / TEXEL - 0.5
-    grid = new_grid(HEIGHT, WIDTH)
-    draw_grid(flat, np.zeros((len(flat), CHANNELS), np.float32), topology.triangles, 0, 0, 1, grid, FAR_AWAY, 4)
-    corners = topology.triangles[np.maximum(grid.ids - 1, 0)]
-    a, b, c = (flat[corners[..., n], :2] for n in range(3))
-    place = np.stack(np.meshgrid(np.arange(WIDTH), np.arange(HEIGHT)), axis=2).astype(np.float32)
-    whole = _cross(b - a, c - a)
-    second, third = _cross(place - a, c - a) / whole, _cross(b - a, place - a) / whole
-    weights = np.stack([1 - second - third, second, third], axis=2)
-    return np.ascontiguousarray(corners, np.int32), np.ascontiguousarray(weights, np.float32)
-
-
-def _cross(a: Array, b: Array) -> Array:
-    return np.asarray(a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0])
+    return Window(_rays().astype(single), _polar(x, y).astype(single), inner.astype(single))
 
 
 def _units() -> tuple[Array, Array]:
     """Of every texel: units to the image's right of the middle of the face, and below the middle of the eyes."""
-    u, v = LEFT + TEXEL * (np.arange(WIDTH) + 0.5), TOP + TEXEL * (np.arange(HEIGHT) + 0.5)
-    x, y = np.meshgrid((u - 0.5) / UNIT, (v - EYE[1]) / UNIT)
+    x, y = np.meshgrid((np.arange(WIDTH) - 0.5 * (WIDTH - 1)) * TEXEL, (np.arange(HEIGHT) + 0.5) * TEXEL - ABOVE)
     return x, y
 
 
@@ -93,11 +72,10 @@ def _rays() -> Array:
     out, down = np.cos(angle), np.sin(angle)
     near, far = _reach(out, down)
     reach = near[:, None] + (far - near)[:, None] * (np.arange(-FLANK, RADII + FLANK) / (RADII - 1))
-    texels = UNIT / TEXEL
     eyes = []
     for side in (-1, 1):
-        x = (0.5 + side * UNIT * EYE[0] - LEFT) / TEXEL - 0.5 + side * out[:, None] * reach * texels
-        y = (EYE[1] - TOP) / TEXEL - 0.5 + down[:, None] * reach * texels
+        x = 0.5 * (WIDTH - 1) + side * (EYE[0] + out[:, None] * reach) / TEXEL
+        y = (ABOVE + down[:, None] * reach) / TEXEL - 0.5
         eyes.append(np.stack([np.clip(x, 0, WIDTH - 1.01), np.clip(y, 0, HEIGHT - 1.01)], axis=2))
     return np.stack(eyes)
 
@@ -113,26 +91,91 @@ def _polar(x: Array, y: Array) -> Array:
 
 
 @kernel
-def unfold(image: Array, points: Array, corners: Array, weights: Array, out: Array) -> None:
+def place(points: Array, xyz: Array, rigid: Array, rotation: Array, view: Array) -> None:
+    """Where the head's canonical places are in the picture: view (2, 4) float32, pixel x and y as an offset and shares of x, y and z.
+
+    points: (V, 3) landmarks; xyz, rigid, rotation: as in `fit_pose`.
+    """
+    scale = fit_pose(points, xyz, rigid, rotation)
+    for axis in range(2):
+        size = scale if axis == 0 else -scale
+        view[axis, 0] = np.float32(0.0)
+        for n in range(3):
+            view[axis, n + 1] = size * rotation[n, axis]
+        for v in rigid:
+            away = points[v, axis]
+            for n in range(3):
+                away -= view[axis, n + 1] * xyz[v, n]
+            view[axis, 0] += away / np.float32(len(rigid))
+
+
+@kernel
+def unfold(image: Array, view: Array, out: Array) -> None:
     """Fill `out` (H, W, 3) float32 with BGR levels: means of four pixels about a texel apart.
 
-    image: BGR; points: (V, 3) landmarks in pixels; corners, weights: of `Window`.
+    image: BGR; view: of `place`.
     """
     height, width = image.shape[0] - 1, image.shape[1] - 1
-    low = high = points[0, 0]
-    for v in range(len(points)):
-        low, high = min(low, points[v, 0]), max(high, points[v, 0])
-    reach = max(np.float32(0.0025) * (high - low), np.float32(0.25))
-    for row in range(out.shape[0]):
-        for column in range(out.shape[1]):
-            x = y = np.float32(0.5)
-            for n in range(3):
-                v, share = corners[row, column, n], weights[row, column, n]
-                x += share * points[v, 0]
-                y += share * points[v, 1]
+    reach = max(np.float32(0.25) * texel_size(view), np.float32(0.25))
+    for row in range(HEIGHT):
+        for column in range(WIDTH):
+            px, py = _pixel(view, np.float32(column), np.float32(row))
+            x, y = px + np.float32(0.5), py + np.float32(0.5)
             left, right = min(max(int(x - reach), 0), width), min(max(int(x + reach), 0), width)
             top, bottom = min(max(int(y - reach), 0), height), min(max(int(y + reach), 0), height)
             for c in range(3):
                 total = np.int32(image[top, left, c]) + np.int32(image[top, right, c])
                 total += np.int32(image[bottom, left, c]) + np.int32(image[bottom, right, c])
                 out[row, column, c] = np.float32(0.25) * np.float32(total)
+
+
+@helper
+def _pixel(view: Array, column: np.float32, row: np.float32) -> Any:
+    """Where a texel is in the picture, pixels."""
+    x = (column - np.float32(0.5 * (WIDTH - 1))) * np.float32(TEXEL)
+    y = np.float32(EYE[1] + ABOVE) - (row + np.float32(0.5)) * np.float32(TEXEL)
+    z = np.float32(BEFORE) - np.float32(BOW) * x * x
+    px = view[0, 0] + view[0, 1] * x + view[0, 2] * y + view[0, 3] * z
+    py = view[1, 0] + view[1, 1] * x + view[1, 2] * y + view[1, 3] * z
+    return px, py
+
+
+@helper
+def texel_size(view: Array) -> Any:
+    """Pixels that a texel measures where the glasses face the camera."""
+    square = np.float32(0.0)
+    for n in range(1, 4):
+        square += view[0, n] * view[0, n]
+    return np.float32(TEXEL) * np.sqrt(square)
+
+
+@helper
+def texel_at(view: Array, px: np.float32, py: np.float32) -> Any:
+    """The texel that is seen at a pixel: column and row, and their change a pixel to the right and a pixel down (four more values).
+
+    By Newton's iteration: the glasses bend little, so three steps leave less than a hundredth of a texel.
+    """
+    column, row = np.float32(0.5 * (WIDTH - 1)), np.float32(0.5 * (HEIGHT - 1))
+    a = b = c = d = np.float32(0.0)
+    for _ in range(3):
+        x, y = _pixel(view, column, row)
+        bent = np.float32(-2.0 * BOW * TEXEL) * (column - np.float32(0.5 * (WIDTH - 1)))
+        xx, xy = np.float32(TEXEL) * (view[0, 1] + bent * view[0, 3]), np.float32(-TEXEL) * view[0, 2]
+        yx, yy = np.float32(TEXEL) * (view[1, 1] + bent * view[1, 3]), np.float32(-TEXEL) * view[1, 2]
+        whole = xx * yy - xy * yx
+        inverse = np.float32(1.0) / (whole if abs(whole) > np.float32(1e-4) else np.float32(1e-4))
+        a, b, c, d = yy * inverse, -xy * inverse, -yx * inverse, xx * inverse
+        column += a * (px - x) + b * (py - y)
+        row += c * (px - x) + d * (py - y)
+    return column, row, a, b, c, d
+
+
+@kernel
+def outline(points: Array, parts: Array, view: Array, out: Array) -> None:
+    """out (2, n, 2) float32: the texels at which the vertices `parts` (2, n) int32 are seen.
+
+    points: (V, 3) landmarks; view: of `place`."""
+    for part in range(parts.shape[0]):
+        for n in range(parts.shape[1]):
+            v = parts[part, n]
+            out[part, n, 0], out[part, n, 1], _, _, _, _ = texel_at(view, points[v, 0], points[v, 1])

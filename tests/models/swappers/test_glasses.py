@@ -7,13 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from realtime.models.swappers.glasses import EVERY, WORN
+from realtime.models.swappers.glasses import BROWS, EVERY, NOT_WORN, WORN
 from realtime.models.swappers.mesh import MeshIdentity, MeshSwapper
 from realtime.types import Detection, SourcePhoto
 from realtime.vision.blend import paste
+from realtime.vision.mesh.pose import RIGID
 from realtime.vision.mesh.rims import BRIDGE_SHARE, bridge, rim, trace
 from realtime.vision.mesh.topology import load_topology
-from realtime.vision.mesh.window import ANGLES, HEIGHT, WIDTH, new_window, unfold
+from realtime.vision.mesh.window import ANGLES, HEIGHT, WIDTH, new_window, outline, place, unfold
 from tests.models.stored import face as _face
 from tests.models.stored import picture as _picture
 from tests.vision.spectacles import BLACK, DARK, METAL, Style, put_on
@@ -49,18 +50,43 @@ def _next(swapper: MeshSwapper, image: np.ndarray, points: np.ndarray) -> np.nda
     return out
 
 
+def _view(points: np.ndarray) -> np.ndarray:
+    view = np.empty((2, 4), np.float32)
+    place(np.ascontiguousarray(points, np.float32), load_topology().xyz, RIGID, np.empty((3, 3), np.float32), view)
+    return view
+
+
 def _seen_rim(image: np.ndarray, points: np.ndarray) -> float:
-    window, pixels = new_window(load_topology()), np.empty((HEIGHT, WIDTH, 3), np.float32)
-    unfold(image, np.ascontiguousarray(points, np.float32), window.corners, window.weights, pixels)
-    lines = np.empty((2, ANGLES, 3), np.float32)
-    trace(pixels, window.rays, lines)
+    pixels, lines, view = np.empty((HEIGHT, WIDTH, 3), np.float32), np.empty((2, ANGLES, 3), np.float32), _view(points)
+    brows = np.empty((*BROWS.shape, 2), np.float32)
+    unfold(image, view, pixels)
+    outline(np.ascontiguousarray(points, np.float32), BROWS, view, brows)
+    trace(pixels, new_window().rays, brows, 1.0, lines)
     return float(rim(lines)) + BRIDGE_SHARE * float(bridge(pixels, np.empty(3, np.float32)))
+
+
+def test_a_texel_is_found_again_where_it_is_seen() -> None:
+    """In a picture whose levels say which texel is seen there."""
+    _, points = _picture("p006_studio")
+    view, pixels = _view(points), np.empty((HEIGHT, WIDTH, 3), np.float32)
+    height, width = (int(2 * points[:, axis].max()) for axis in (1, 0))
+    y, x = np.mgrid[:height, :width]
+    everywhere = np.stack([x, y, x * 0], axis=2).reshape(-1, 3).astype(np.float32)
+    texels = np.empty((1, height * width, 2), np.float32)
+    outline(everywhere, np.arange(height * width, dtype=np.int32)[None], view, texels)
+    image = np.zeros((height, width, 3), np.uint8)
+    image[..., :2] = np.clip(texels.reshape(height, width, 2) * (1, 4), 0, 255)
+    unfold(image, view, pixels)
+    columns, rows = np.meshgrid(np.arange(WIDTH), np.arange(HEIGHT))
+    inner = np.s_[4:-4, 20:-20]
+    assert np.abs(pixels[..., 0] + 0.5 - columns)[inner].max() < 1
+    assert np.abs((pixels[..., 1] + 0.5) / 4 - rows)[inner].max() < 1
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_bare_face_shows_no_rim_and_one_with_glasses_does(name: str) -> None:
     image, points = _picture(name)
-    assert _seen_rim(image, points) < 0.8 * WORN
+    assert _seen_rim(image, points) < NOT_WORN
     for style in (BLACK, METAL):
         assert _seen_rim(put_on(image, points, style)[0], points) > WORN
 
@@ -91,7 +117,7 @@ def test_a_bare_face_is_swapped_as_without_the_option(keeping: MeshSwapper, iden
 
 def test_glasses_put_on_and_taken_off_are_noticed(keeping: MeshSwapper, identity: MeshIdentity) -> None:
     bare, points = _picture("p006_studio")
-    image, _ = put_on(bare, points)
+    image, share = put_on(bare, points)
     covering = MeshSwapper()
     covering.use(identity)
     keeping.use(identity)
@@ -99,7 +125,7 @@ def test_glasses_put_on_and_taken_off_are_noticed(keeping: MeshSwapper, identity
     def kept(frame: np.ndarray) -> bool:
         for _ in range(6 * EVERY):
             outs = [_next(swapper, frame, points) for swapper in (keeping, covering)]
-        return not np.array_equal(*outs)
+        return bool(np.abs(outs[0].astype(int) - outs[1])[share > 0.9].mean() > 8)
 
     assert [kept(bare), kept(image), kept(bare)] == [False, True, False]
 
