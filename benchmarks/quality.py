@@ -121,6 +121,8 @@ class Reel:
     scores: list[Score]
     expressions: list[Score]
     """Those whose eyes and mouth can be judged."""
+    hidden: list[str]
+    """Pictures in which the face is turned away: the program hides it, so there is nothing to judge."""
     trembling: float
     """Flicker of the outputs less that of the originals; NaN for stills."""
 
@@ -239,7 +241,9 @@ def stills_rows(rig: Rig, people: Sequence[Person], folder: Path, options: argpa
         reels.append(swapped(rig, person, takes, options.save, still=True))
     missed = [take.name for take in takes if take.seen is None]
     unsteady = [take.name for take in takes if take.seen and take.seen.spread > UNSTEADY]
-    note = f"no face followed: {', '.join(missed) or 'none'}; expression not judged: {', '.join(unsteady) or 'none'}"
+    hidden = sorted({name for reel in reels for name in reel.hidden})
+    told = {"no face followed": missed, "hidden": hidden, "expression not judged": unsteady}
+    note = "; ".join(f"{what}: {', '.join(names) or 'none'}" for what, names in told.items())
     yield Row("stills", "pictures", len(takes), note=note)
     yield from summary("stills", reels, budgets("quality"))
 
@@ -249,13 +253,14 @@ def clip_rows(rig: Rig, people: Sequence[Person], path: Path, save: Path | None)
     takes = list(frames(rig, path))
     reels = [swapped(rig, person, takes, save) for person in people]
     lost = sum(take.seen is None for take in takes)
-    size = Row(path.stem, "frames", len(takes), note=f"{lost} without a face" if lost else "")
+    hidden = max(len(reel.hidden) for reel in reels)
+    size = Row(path.stem, "frames", len(takes), note=f"{lost} without a face, {hidden} hidden" if lost or hidden else "")
     return [size, *summary(path.stem, reels, budgets("quality"))]
 
 
 def swapped(rig: Rig, person: Person, takes: Sequence[Take], save: Path | None, still: bool = False) -> Reel:
     """Swap `person` into every take and judge the outputs. A still is a face of its own."""
-    swapper, scores, expressions, film = rig.models.swapper, [], [], Film()
+    swapper, scores, expressions, hidden, film = rig.models.swapper, [], [], [], Film()
     swapper.use(person.identity)
     sheet = Sheet(every=1 if still else 6)
     for take in takes:
@@ -265,8 +270,10 @@ def swapped(rig: Rig, person: Person, takes: Sequence[Take], save: Path | None, 
             continue
         output = take.image.copy()
         patch = swapper.swap(take.image, take.face)
-        if patch is not None:
-            paste(output, patch.x, patch.y, patch.colour, patch.alpha)
+        if patch is None:
+            hidden.append(take.name)
+            continue
+        paste(output, patch.x, patch.y, patch.colour, patch.alpha)
         score = rig.judge.score(person.embedding, take.image, take.seen, output, take.hand)
         if not take.name.startswith((person.own, CELL)):
             scores.append(score)
@@ -278,7 +285,7 @@ def swapped(rig: Rig, person: Person, takes: Sequence[Take], save: Path | None, 
             sheet.add(take.image, output, take.seen.points, f"{take.name[:22]} {score.identity:.2f}")
     if save:
         sheet.write(save / f"{'stills' if still else takes[0].name}-{person.name}.png")
-    return Reel(scores, expressions, film.flicker())
+    return Reel(scores, expressions, hidden, film.flicker())
 
 
 class Film:

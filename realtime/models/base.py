@@ -59,7 +59,7 @@ class Swapper(Protocol):
         """Swap to this identity from the next frame on. Cheap; called from the infer thread."""
 
     def swap(self, image: Image, face: Face) -> Patch | None:
-        """The patch that turns the face into the identity's, or None when the face is too small or lies outside the frame.
+        """The patch that turns the face into the identity's, or None when it is too small, outside the frame or turned too far.
 
         The image is not written. Raises RuntimeError when no identity is in use.
         """

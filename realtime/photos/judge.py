@@ -14,7 +14,7 @@ import numpy as np
 from realtime.errors import UsageError
 from realtime.types import Box, Floats, Image
 from realtime.vision import geometry
-from realtime.vision.pose import turn
+from realtime.vision.pose import turn, yaw
 
 _VIEW = 160
 """Side in pixels at which a face is judged, whatever its size in the photo."""
@@ -22,6 +22,17 @@ _UNUSABLE, _SMALL = 32, 100
 _BLURRED, _SOFT = 0.03, 0.09
 _DARK, _DIM, _FLAT = 75, 100, 70  # dark skin in daylight has its 95th percentile at 110 to 150: it must not be lightened
 _TURNED, _PROFILE, _AWAY = 0.3, 0.5, 1.1
+_FULL_PROFILE = 52.0
+"""Degrees, see `vision.pose.yaw`, from which the mesh's eye and nose lie beside the face's own and nothing can be unwrapped: faces seen by
+half from the side have up to 49, full profiles 50 to 68."""
+_ONE_SIDED = 0.82
+"""`Quality.uneven` of a face lit hard from one side. Measured: window light and sun on selfies and half shadows up to 0.75; hard or
+coloured light that leaves blotches in the swap 0.89 to 1.65; one selfie that leaves few, 1.3."""
+PAIRS = np.array(
+    [[50, 117, 101, 36, 205, 187, 147, 123, 207, 213, 142, 126, 104, 69, 108, 198],
+     [280, 346, 330, 266, 425, 411, 376, 352, 427, 433, 371, 355, 333, 299, 337, 420]]
+).T  # fmt: skip
+"""Vertices on cheeks, nose and forehead and their mirror images: skin on every face."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +51,11 @@ class Quality:
     """5th, 50th and 95th percentile."""
     burnt: float
     """Share of pixels at the limit."""
+    yaw: float
+    """Degrees, see `vision.pose.yaw`."""
+    uneven: float
+    """Natural logarithm of how many times brighter one side of the face is than the other at its most different quarter; 0 for a turned
+    face, of which one side is hardly seen."""
 
 
 def measure(image: Image, points: Floats) -> Quality:
@@ -50,14 +66,15 @@ def measure(image: Image, points: Floats) -> Quality:
     # The constant keeps a flat grey patch, whose variance is only noise, from counting as sharp.
     sharpness = float(cv2.Laplacian(luma, cv2.CV_32F).var() / (luma.var() + 25))
     pose = turn(geometry.five_points(points))
-    return Quality(max(box.width, box.height), pose, sharpness, float(shadow), float(middle), float(light), float((luma >= 250).mean()))
+    burnt, uneven = float((luma >= 250).mean()), _uneven(image, points) if abs(pose) <= _PROFILE else 0.0
+    return Quality(max(box.width, box.height), pose, sharpness, float(shadow), float(middle), float(light), burnt, yaw(points), uneven)
 
 
 def complain(quality: Quality, name: str) -> list[str]:
     """A sentence for each thing that will spoil the swap, with the cure. Raises UsageError when the face is of no use at all."""
     if quality.size < _UNUSABLE:
         raise UsageError(f"the face in {name} is only {quality.size:.0f} pixels high: use a photo in which it has at least 200")
-    if abs(quality.turn) > _AWAY:
+    if abs(quality.turn) > _AWAY or abs(quality.yaw) > _FULL_PROFILE:
         raise UsageError(f"the face in {name} looks away from the camera: use a photo that shows the face from the front")
     return [sentence.format(name=name, size=quality.size) for bad, sentence in _findings(quality) if bad]
 
@@ -69,6 +86,7 @@ def _findings(q: Quality) -> list[tuple[bool, str]]:
         (q.sharpness < _BLURRED, "the face in {name} is blurred: use a sharp photo, or one with more light"),
         (q.light < _DARK, "the face in {name} is very dark: use a photo with light from the front"),
         (q.burnt > 0.15 or q.middle > 228, "the face in {name} is overexposed: use a photo with softer light"),
+        (q.uneven > _ONE_SIDED, "the face in {name} is lit hard from one side, and that will show: use one with light from the front"),
         (profile, "the face in {name} is seen from the side, and its far half is guessed: use a photo from the front"),
         (_TURNED < abs(q.turn) <= _PROFILE, "the face in {name} is turned to one side: a photo from the front gives a better swap"),
     ]
@@ -86,20 +104,35 @@ def improve(image: Image, quality: Quality) -> Image:
 
 def _view(image: Image, box: Box) -> Floats:
     """The face's luma, float32, longer side 160."""
-    height, width = image.shape[:2]
-    x0, y0 = max(int(box.x0), 0), max(int(box.y0), 0)
-    part = image[y0 : max(min(int(box.y1), height), y0 + 1), x0 : max(min(int(box.x1), width), x0 + 1)]
-    grey = cv2.cvtColor(part, cv2.COLOR_BGR2GRAY)
+    grey = cv2.cvtColor(_around(image, box), cv2.COLOR_BGR2GRAY)
     scale = _VIEW / max(grey.shape)
     size = (max(round(grey.shape[1] * scale), 3), max(round(grey.shape[0] * scale), 3))
     view: Floats = cv2.resize(grey, size, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC).astype(np.float32)
     return view
 
 
+def _around(image: Image, box: Box) -> Image:
+    """The part of the image in the box, at least a pixel."""
+    height, width = image.shape[:2]
+    x0, y0 = max(int(box.x0), 0), max(int(box.y0), 0)
+    return image[y0 : max(min(int(box.y1), height), y0 + 1), x0 : max(min(int(box.x1), width), x0 + 1)]
+
+
 def _inner(view: Floats) -> Floats:
     """Without the border, where hair and background begin."""
     height, width = view.shape
     return view[int(0.12 * height) : int(0.88 * height) + 1, int(0.15 * width) : int(0.85 * width) + 1]
+
+
+def _uneven(image: Image, points: Floats) -> float:
+    box = geometry.bounds(points)
+    size = max(box.width, box.height)
+    grey = cv2.cvtColor(_around(image, box), cv2.COLOR_BGR2GRAY).astype(np.float32)
+    soft = cv2.GaussianBlur(grey, (0, 0), max(size / 60, 0.5))
+    places = points[PAIRS, :2] - np.array((max(int(box.x0), 0), max(int(box.y0), 0)), np.float32)
+    levels = cv2.remap(soft, places.astype(np.float32), None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+    # Some levels more on both sides, so that the noise of deep shadow does not count.
+    return float(np.percentile(np.abs(np.log((levels[:, 0] + 8) / (levels[:, 1] + 8))), 75))
 
 
 def _contrast(image: Image) -> Image:

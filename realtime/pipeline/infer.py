@@ -150,7 +150,7 @@ class Infer:
         patch = self._swap(frame.image, tracked.face)
         times["swap"] = perf_counter() - start
         if patch is None:
-            return Verdict(frame, self._gone(), hide=hidden, reason="face too small or cut by the border", times=times)
+            return Verdict(frame, self._gone(), hide=hidden, reason="face too small, cut by the border or turned away", times=times)
         return self._swapped(frame, patch, tracked.reason, times)
 
     def _swap(self, image: Image, face: Face) -> Patch | None:

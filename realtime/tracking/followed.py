@@ -9,22 +9,23 @@ from time import perf_counter
 import numpy as np
 
 from realtime.models.base import Landmarker
-from realtime.tracking.confirm import Confirmation
+from realtime.tracking.confirm import TURNED, Confirmation
 from realtime.tracking.follow import Follower, Miss
 from realtime.tracking.identity import Watch
 from realtime.tracking.moment import Moment
 from realtime.tracking.others import Other, near
 from realtime.tracking.state import TrackerSettings
 from realtime.types import Box, Detection, Face, Floats, Landmarks
-from realtime.vision import geometry
+from realtime.vision import geometry, pose
 from realtime.vision.filters import LandmarkFilter
 from realtime.vision.sample import colours_change
 
 _SURE_ENOUGH = 0.9
 """Presence of a mesh, or score of a detection, below which a second opinion is asked; 0.97 and 0.8 are the least usual."""
 _UPRIGHT = 60.0
-"""Roll in degrees from which a mesh is asked about every `_ASK_TILTED` seconds: the detector sees no such face, or sees it upside down."""
-_ASK_TILTED = 0.3
+"""Roll in degrees from which a mesh is asked about every `_ASK_ODD` seconds: the detector sees no such face, or sees it upside down.
+The same for one that is turned aside (`TURNED`): it may have taken a profile for a face that is turned less."""
+_ASK_ODD = 0.3
 _TURN = 25.0
 """Degrees of roll in one frame from which a mesh may have flipped over."""
 _LOOK = 30.0
@@ -64,7 +65,7 @@ class Followed:
         self.since = -math.inf
         """When the present track began."""
         self.lost_at = -math.inf
-        self._next_ask = -math.inf  # when a tilted mesh is asked about again
+        self._next_ask = -math.inf  # when a tilted or turned mesh is asked about again
         self._colours: Floats | None = None  # at some of the mesh's points, lately
 
     def reschedule(self, at: float) -> None:
@@ -115,9 +116,8 @@ class Followed:
         mesh = self._follower.start(moment.image, detection, strict=True)
         moment.spent("follow", start)
         # Only upright faces score high, and one that is upside down is seen as one that is not.
-        doubtful = isinstance(mesh, Landmarks) and min(detection.score, mesh.presence) < _SURE_ENOUGH
-        if isinstance(mesh, Landmarks) and doubtful and not self.confirmed(moment, mesh):
-            return Miss("upside down")
+        if isinstance(mesh, Landmarks) and _doubtful(mesh, detection) and not self.confirmed(moment, mesh):
+            return Miss("not as the detector sees it")
         return mesh
 
     def take(self, moment: Moment, mesh: Landmarks, unproven: bool = False) -> Face:
@@ -159,7 +159,7 @@ class Followed:
         before = self.face.landmarks.points
         if abs((roll - geometry.roll(before[left], before[right]) + 180.0) % 360.0 - 180.0) > _TURN:
             return True
-        return abs(roll) > _UPRIGHT and at >= self._next_ask
+        return at >= self._next_ask and (abs(roll) > _UPRIGHT or abs(pose.yaw(mesh.points)) > TURNED)
 
     def confirmed(self, moment: Moment, mesh: Landmarks) -> bool:
         """The detector's opinion on the mesh."""
@@ -167,7 +167,7 @@ class Followed:
         answer = self._confirmation.ask(moment.image, mesh.points)
         moment.spent("detect", start)
         moment.detected = True
-        self._next_ask = moment.at + _ASK_TILTED
+        self._next_ask = moment.at + _ASK_ODD
         return answer
 
     def looks_new(self, moment: Moment, points: Floats) -> bool:
@@ -183,3 +183,7 @@ class Followed:
         if self.box is None or other.first < self.since or other.stranger:
             return False
         return near(other.detection.box, self.box, reach) and near(other.anchor, self.box, reach)
+
+
+def _doubtful(mesh: Landmarks, detection: Detection) -> bool:
+    return min(detection.score, mesh.presence) < _SURE_ENOUGH or abs(pose.yaw(mesh.points)) > TURNED

@@ -14,6 +14,7 @@ from realtime.models.swappers.mesh import MeshIdentity, MeshSwapper
 from realtime.models.swappers.ring import PATCHES
 from realtime.types import Detection, SourcePhoto
 from realtime.vision.blend import paste
+from realtime.vision.mesh.topology import load_topology
 from tests.models.stored import face as _face
 from tests.models.stored import picture as _picture
 
@@ -237,3 +238,30 @@ def test_the_fake_covers_the_box() -> None:
     assert (patch.colour == (1, 2, 3)).all()
     assert patch.alpha[patch.alpha.shape[0] // 2, patch.alpha.shape[1] // 2] == 255
     assert fake.swaps == 1
+
+
+def _turned(yaw: float, pitch: float = 0.0, roll: float = 0.0) -> np.ndarray:
+    """The canonical face, turned by so many degrees."""
+    about_y, about_x, about_z = (cv2.Rodrigues(np.radians(axis))[0] for axis in ([0.0, yaw, 0.0], [pitch, 0.0, 0.0], [0.0, 0.0, roll]))
+    turn = about_y @ about_x @ about_z
+    points = 12 * load_topology().xyz @ turn * (1, -1, -1) + (160, 160, 0)
+    return points.astype(np.float32)
+
+
+@pytest.mark.parametrize("angles", [(45, 0, 0), (0, 55, 0), (45, 25, 0)])
+def test_a_face_turned_by_half_or_nodding_is_painted(swapper: MeshSwapper, identity: MeshIdentity, angles: tuple[float, ...]) -> None:
+    swapper.use(identity)
+    assert swapper.swap(np.full((320, 320, 3), 128, np.uint8), _face(_turned(*angles))) is not None
+
+
+@pytest.mark.parametrize("angles", [(60, 0, 0), (-60, 0, 40)])
+def test_a_full_profile_is_not_painted(swapper: MeshSwapper, identity: MeshIdentity, angles: tuple[float, ...]) -> None:
+    swapper.use(identity)
+    assert swapper.swap(np.full((320, 320, 3), 128, np.uint8), _face(_turned(*angles))) is None
+
+
+def test_a_head_that_turns_at_the_limit_does_not_flicker(swapper: MeshSwapper, identity: MeshIdentity) -> None:
+    swapper.use(identity)
+    image = np.full((320, 320, 3), 128, np.uint8)
+    shown = [swapper.swap(image, _face(_turned(yaw))) is not None for yaw in (45, 50, 54, 51, 54, 51, 47, 51)]
+    assert shown == [True, True, False, False, False, False, True, True]

@@ -8,10 +8,11 @@ import pytest
 from PIL import Image as Pil
 
 from realtime.errors import UsageError
-from realtime.photos.judge import improve, measure
+from realtime.photos.judge import PAIRS, complain, improve, measure
 from realtime.photos.source import load_source
 from realtime.types import Box, Detection, Image, Landmarks, Region, SourcePhoto
 from realtime.vision import geometry
+from realtime.vision.mesh.topology import load_topology
 from tests.tracking.scene import MESH
 
 Face = tuple[int, int, int]
@@ -205,6 +206,39 @@ def test_a_face_that_looks_away_is_an_error(tmp_path):
     landmarker.turned = 1.5
     with pytest.raises(UsageError, match="looks away"):
         load(save(tmp_path / "me.png", draw((300, 150, 240))), landmarker=landmarker)
+
+
+def test_a_full_profile_is_an_error_and_a_half_one_is_not(tmp_path):
+    class Sideways(BlockLandmarker):
+        def landmarks(self, image: Image, region: Region) -> Landmarks:
+            mesh = super().landmarks(image, region)
+            mesh.points[:, 2] += np.float32(np.tan(np.radians(self.yaw))) * (mesh.points[:, 0] - np.float32(region.x))
+            return mesh
+
+    path = save(tmp_path / "me.png", draw((300, 150, 240)))
+    landmarker = Sideways()
+    landmarker.yaw = 45.0
+    assert len(load(path, landmarker=landmarker)[0]) == 1
+    for landmarker.yaw in (60.0, -60.0):
+        with pytest.raises(UsageError, match="looks away"):
+            load(path, landmarker=landmarker)
+
+
+def test_hard_light_from_one_side_gets_a_sentence():
+    points = MESH * np.float32(240) + np.float32((420, 270, 0))
+    plain = np.full((600, 800, 3), 160, np.uint8)
+    half = plain.copy()
+    half[:, 420:] = 40
+    soft = plain.copy()
+    soft[:] = np.linspace(180, 100, 800)[None, :, None]
+    said = [[note for note in complain(measure(image, points), "me.png") if "one side" in note] for image in (plain, soft, half)]
+    assert [len(notes) for notes in said] == [0, 0, 1]
+    assert "use one with light from the front" in said[2][0]
+
+
+def test_light_is_compared_between_places_and_their_mirror_images():
+    xyz = load_topology().xyz
+    np.testing.assert_allclose(xyz[PAIRS[:, 0]] * (-1, 1, 1), xyz[PAIRS[:, 1]], atol=0.2)
 
 
 def test_a_mesh_of_bad_numbers_is_no_face(tmp_path):

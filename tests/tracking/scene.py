@@ -118,12 +118,24 @@ class SceneDetector:
     def detect(self, image: Image) -> list[Detection]:
         self.scene.detections += 1
         self.scene.stuck = None
+        if image.shape[0] == image.shape[1] and self.scene.regions:
+            return self._close_up(len(image))
         found = []
         for person, (x, y, size) in self.scene.visible():
             if person.detectable and -size / 2 < x < WIDTH + size / 2:
                 box = Box(x - size / 2, y - size / 2, x + size / 2, y + size / 2)
                 found.append(Detection(box, geometry.five_points(self.scene.mesh_of(person, (x, y, size))), person.score))
         return sorted(found, key=lambda face: -face.score)
+
+    def _close_up(self, side: int) -> list[Detection]:
+        """A square crop of the face that was looked at last, twice its size."""
+        region = self.scene.regions[-1]
+        person, place = min(self.scene.visible(), key=lambda seen: np.hypot(seen[1][0] - region.x, seen[1][1] - region.y))
+        points = self.scene.mesh_of(person, place)
+        box = geometry.bounds(points)
+        scale = side / 2 / max(box.width, box.height)
+        points[:, :2] = (points[:, :2] - np.float32(box.centre)) * np.float32(scale) + np.float32(side / 2)
+        return [Detection(geometry.bounds(points), geometry.five_points(points), person.score)]
 
 
 class SceneLandmarker:

@@ -61,3 +61,12 @@ def test_no_face_there_is_no_confirmation():
 
 def test_a_face_beside_the_mesh_is_no_confirmation():
     assert not ask(Eyes(0.95, off=0.2))
+
+
+def test_a_face_that_is_turned_must_be_nearer():
+    aside = turned(0.0)
+    aside[:, 2] += np.float32(np.tan(np.radians(35))) * (aside[:, 0] - np.float32(PLACE[0]))
+    image = np.zeros((480, 640, 3), np.uint8)
+    for off, frontal, sideways in ((0.02, True, True), (0.07, True, False)):
+        assert Confirmation(Eyes(0.95, off=off)).ask(image, turned(0.0)) is frontal
+        assert Confirmation(Eyes(0.95, off=off)).ask(image, aside) is sideways

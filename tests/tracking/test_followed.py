@@ -107,3 +107,11 @@ def test_presence_falls_detects_in_the_same_frame_and_keeps_the_track():
     answer = run.step(0.5)
     assert answer.state is Status.DETECTED and answer.detected and answer.reason == "presence 0.31"
     assert answer.face is not None and answer.face.track == 1
+
+
+def test_a_face_that_turns_aside_is_asked_about_now_and_then():
+    run = Run(Person(seated(320, 240, 120), USER, score=0.95, yaw=lambda t: 35.0 if t >= 1 else 0.0))
+    answers = run.until(2.0)
+    assert all(answer.face is not None for answer in answers)
+    assert [answer.detected for answer in answers[1:30]].count(True) == 0
+    assert 3 <= [answer.detected for answer in answers[30:]].count(True) <= 5

@@ -62,7 +62,7 @@ def test_the_similarity_asked_for_counts(similarity, wanted):
 @pytest.mark.parametrize(("yaw", "wanted"), [(0.0, {}), (40.0, {}), (50.0, {ANNA: 0}), (-50.0, {ANNA: 0})])
 def test_a_turned_face_is_judged_less_strictly(yaw, wanted):
     cosine = LIMIT * (1 + RELAXED) / 2
-    run = Crowd.looking_for(ANNA, people=[Person(seated(320, 240, 120), ANNA, cosine=cosine, yaw=yaw)])
+    run = Crowd.looking_for(ANNA, people=[Person(seated(320, 240, 120), ANNA, score=0.95, cosine=cosine, yaw=yaw)])
     assert people(run, run.until(2.0)[-1]) == wanted
 
 

@@ -225,8 +225,20 @@ def test_a_flat_picture_gives_its_own_shading_and_a_usual_one_leaves_the_photos(
     taken = {}
     for contrast in (1.0, 0.93, 0.6):
         taken[contrast] = broad.copy()
-        colour.take_shading(taken[contrast], step, sides, contrast)
+        colour.take_shading(taken[contrast], step, sides, contrast, 0.0)
     np.testing.assert_allclose(taken[1.0], colour.MIDDLE_SHARE * broad, rtol=1e-5)
     np.testing.assert_allclose(taken[0.6][1], colour.MIDDLE_SHARE * broad[1], rtol=1e-5)
     np.testing.assert_allclose(taken[0.6][0], colour.FLAT_SHARE * broad[0] + colour.FINE_SHARE * (step - broad)[0], rtol=1e-5)
     assert (np.abs(taken[0.93]) > np.abs(taken[1.0]))[0].all() and (np.abs(taken[0.93]) < np.abs(taken[0.6]))[0].all()
+
+
+def test_the_sides_of_a_turned_face_follow_the_frames_shading() -> None:
+    step = np.array([[-10, 10, 30], [20, 20, 20]], np.float32)
+    broad, sides = step * np.float32(0.5), np.array([1, 0], np.float32)
+    taken = {}
+    for turned in (0.0, 0.5, 1.0):
+        taken[turned] = broad.copy()
+        colour.take_shading(taken[turned], step, sides, 1.0, turned)
+    np.testing.assert_allclose(taken[0.0], colour.MIDDLE_SHARE * broad, rtol=1e-5)
+    assert (np.abs(taken[0.5]) > np.abs(taken[0.0]))[0].all() and (np.abs(taken[0.5]) < np.abs(taken[1.0]))[0].all()
+    np.testing.assert_allclose(taken[1.0][1], colour.MIDDLE_SHARE * broad[1], rtol=1e-5)

@@ -32,6 +32,11 @@ HOLES: Final = tuple(
     for part, along, across in ((indices.LEFT_EYE, 1.1, 1.4), (indices.RIGHT_EYE, 1.1, 1.4), (indices.INNER_LIPS, 1.0, 1.0))
 )
 """Outlines left open and how much they are stretched: around the eyes so far that the frame's lashes show and no second ones."""
+ASIDE: Final = 0.6
+"""Sine of the turn to one side from which a face can be turned away; a nod alone never is."""
+AWAY, BACK = 0.61, 0.66
+"""Cosine of the angle to the camera below which a face is turned away, and above which it is no longer. The mesh reads faces seen by half
+from the side as 46 to 49 degrees and is right; full profiles as 50 to 68, and its eye, nose and contour lie beside the face's own."""
 TEXELS: Final = 1.25
 """Fewest texels across the atlas for each pixel of the face's region: the smallest level that is at least this sharp is used."""
 
@@ -68,7 +73,7 @@ class MeshSwapper:
         self._history = new_history(count)
         self._seen, self._shaded = new_seen(count), new_shaded(count)
         self._grain = np.full(2, -1, np.float32)
-        self._grey = False
+        self._grey = self._away = False
         self._attributes = np.zeros((count, CHANNELS), np.float32)
         self._attributes[:, :2] = self._topology.uv
         self._grid = new_grid(1, 1)
@@ -95,22 +100,25 @@ class MeshSwapper:
 
     def reset(self) -> None:
         self._history.age[0] = 0
+        self._away = False
 
     def fork(self) -> MeshSwapper:
         """See `Swapper.fork`. The topology is shared."""
         return MeshSwapper(self._topology, self._glasses is not None)
 
     def swap(self, image: Image, face: Face) -> Patch | None:
-        """See `Swapper.swap`. About 1 ms for a face of 250 pixels."""
+        """See `Swapper.swap`: None, too, for a face that is turned away. About 1 ms for a face of 250 pixels."""
         if self._atlas is None:
             raise RuntimeError("no identity is in use: call use() with a fitted identity first")
         points = np.ascontiguousarray(face.landmarks.points, np.float32)
         area = Rectangle(*region(points, image.shape[0], image.shape[1]))
         if area.width < SMALLEST or area.height < SMALLEST:
             return None
-        patch = self._ring.take(*area)
         shaded = self._shaded
         self._shade(image, points, self._atlas.source)
+        if self._turned_away(shaded.rotation):
+            return None
+        patch = self._ring.take(*area)
         self._attributes[:, 2:5], self._attributes[:, 5] = shaded.offset, shaded.alpha
         longer = max(area.width, area.height)
         step = max(1, round(longer / CELLS))
@@ -151,6 +159,14 @@ class MeshSwapper:
         shade(image, points, *glasses.apart(mesh, source), self._history, self._seen, self._shaded)
         if begun and age[0] == 1:
             glasses.forget()
+
+    def _turned_away(self, rotation: Array) -> bool:
+        """Whether the head is turned so far aside that the mesh is a guess; it has to come back a little further than it went."""
+        limit = BACK if self._away else AWAY
+        self._away = bool(abs(rotation[0, 2]) > ASIDE and rotation[2, 2] < limit)
+        if self._away and self._history.age[0] == 1:
+            self._history.age[0] = 0  # what is measured on a face's first frame is measured on the first that shows it
+        return self._away
 
     def _match_grain(self, image: Image, points: Array, patch: Patch) -> None:
         """Measured as seldom as the blur, and anew when `shade` begins anew."""

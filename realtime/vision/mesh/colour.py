@@ -20,6 +20,8 @@ FINE_SHARE = np.float32(0.6)
 """How much of what is finer than that is taken over there."""
 FLAT, FULL = 0.85, 1.0
 """Contrast of the target, as a share of the source's, of a flat picture and of a usual one."""
+TURNED, ASIDE = 0.42, 0.70
+"""Sine of the angle from which the head's turn shows the cheek as no photo from the front does, and from which wholly."""
 DARK_KEPT = np.float32(0.65)
 """Share of its full contrast that hair keeps where the rest of the face is made flatter: lashes show whether an eye is open."""
 HAIR_TINT = np.float32(0.35)
@@ -110,14 +112,14 @@ def flatten(curve: Array, source: Array, target: Array, contrast: np.float32) ->
 
 
 @kernel
-def take_shading(middle: Array, step: Array, sides: Array, contrast: float) -> None:
+def take_shading(middle: Array, step: Array, sides: Array, contrast: float, turned: float) -> None:
     """How far the offsets follow the target's own shading: `middle` (V, 3), all broad differences, becomes what is taken over.
 
     step: (V, 3) the differences themselves, levels; sides: (V,) weight of cheeks and temples; contrast: see `contrast`. The photo's own
     shading is part of the likeness, but in a soft, flat picture its dark cheeks and temples look like grey patches. Nearer the eyes it
     is kept: how far they are open shows in what is around them.
     """
-    flat = np.float32(1.0) - ramp(FLAT, FULL, contrast)
+    flat = max(np.float32(1.0) - ramp(FLAT, FULL, contrast), ramp(TURNED, ASIDE, turned))
     for v in range(len(middle)):
         share, fine = MIDDLE_SHARE + (FLAT_SHARE - MIDDLE_SHARE) * flat * sides[v], FINE_SHARE * flat * sides[v]
         for c in range(3):

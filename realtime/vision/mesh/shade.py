@@ -310,7 +310,7 @@ def tint(mesh: Mesh, source: Source, seen: Seen, history: History, first: bool, 
     colour.blur_weighted(mesh.blur, step, weight, 0.06, middle)
     for v in range(count):
         weight[v] = known[v] * mesh.sides[v] * front[v]
-    colour.take_shading(middle, step, weight, history.contrast[0])
+    colour.take_shading(middle, step, weight, history.contrast[0], abs(out.rotation[0, 2]))
     for v in range(count):
         for c in range(3):
             out.offset[v, c] += middle[v, c]
