@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from realtime.vision.mesh import colour, indices
 from realtime.vision.mesh.colour import sample_colours, tone_curve
+from realtime.vision.mesh.describe import even_light, fit_texture
 from realtime.vision.mesh.holes import cut_hole
 from realtime.vision.mesh.light import fit_light, light_basis, solve
 from realtime.vision.mesh.paint import pack, paint
@@ -242,3 +243,21 @@ def test_the_sides_of_a_turned_face_follow_the_frames_shading() -> None:
     np.testing.assert_allclose(taken[0.0], colour.MIDDLE_SHARE * broad, rtol=1e-5)
     assert (np.abs(taken[0.5]) > np.abs(taken[0.0]))[0].all() and (np.abs(taken[0.5]) < np.abs(taken[1.0]))[0].all()
     np.testing.assert_allclose(taken[1.0][1], colour.MIDDLE_SHARE * broad[1], rtol=1e-5)
+
+
+def test_blotches_of_colour_are_taken_off_a_photos_skin_and_its_shading_is_left(topology: Topology) -> None:
+    x, y = topology.uv[50] * 256  # a cheek
+    away = np.hypot(*(np.mgrid[:256, :256] - np.array([y, x])[:, None, None]))
+    patch = np.exp(-((away / 14) ** 2))[..., None].astype(np.float32)
+    plain = np.full((256, 256, 3), (110, 130, 170), np.float32)
+    at, far = (round(y), round(x)), tuple(np.round(topology.uv[280] * 256).astype(int)[::-1])
+
+    def after(change: tuple[float, float, float]) -> np.ndarray:
+        texture = plain * (1 + patch * np.float32(change))
+        light = fit_texture(texture, topology.normals, topology)
+        even = even_light(texture, light, topology).astype(float)
+        return np.asarray(np.log(even[at] / even[far]))
+
+    orange, dark = after((-0.35, 0.0, 0.25)), after((-0.25, -0.25, -0.25))
+    assert 0.1 < orange[2] - orange[0] < 0.6 * np.log(1.25 / 0.65)
+    assert dark.mean() == pytest.approx(np.log(0.75), abs=0.05)

@@ -18,7 +18,7 @@ SIDE = 128
 """Side in texels of the small copies on which skin is told from hair and filled in."""
 FAR = 1e9
 BRIGHTNESS_KEPT, COLOUR_KEPT = 0.35, 0.06
-"""Natural logarithms of the broad differences in brightness and in the mix of colours that belong to the face, not to its light."""
+"""Natural logarithms of the differences in brightness and in the mix of colours that belong to the face, not to its light."""
 
 
 class Light(NamedTuple):
@@ -61,17 +61,20 @@ def fill_skin(texture: Floats, seen: Floats, light: Light, topology: Topology) -
 
 
 def even_light(texture: Floats, light: Light, topology: Topology) -> Image:
-    """Take strong light of the photo's own off the skin: broad differences of brightness and of colour beyond what faces have.
+    """Take strong light of the photo's own off the skin: broad differences of brightness, and of colour, beyond what faces have.
 
     The frame's light is put on later by adding to colours; a photo lit hard from one side or in two colours would turn blotchy there.
+    Colours are followed more closely than brightness, which makes the shape: shaded parts of dark skin are much redder than lit ones, and
+    would be orange patches on a pale face.
     """
     _, _, _, skin = _at_texels(light, topology)
     small = cv2.resize(texture, (SIDE, SIDE), interpolation=cv2.INTER_AREA)
     broad = _spread(small, skin + 1e-4, (6.0, 14.0)) + 4
     mean = (broad * skin[..., None]).sum((0, 1)) / skin.sum()
-    gain = np.log(mean / broad)
-    brightness = gain.mean(2, keepdims=True)
-    gain = np.exp(_beyond(brightness, BRIGHTNESS_KEPT) + _beyond(gain - brightness, COLOUR_KEPT)).astype(np.float32)
+    near = _spread(small, skin + 1e-4, (2.5, 6.0, 14.0)) + 4
+    brightness, colour = np.log(mean / broad).mean(2, keepdims=True), np.log(mean / near)
+    colour -= colour.mean(2, keepdims=True)
+    gain = np.exp(_beyond(brightness, BRIGHTNESS_KEPT) + _beyond(colour, COLOUR_KEPT)).astype(np.float32)
     full = cv2.resize(gain, texture.shape[1::-1], interpolation=cv2.INTER_LINEAR)
     return np.asarray(np.clip(texture * full + 0.5, 0, 255).astype(np.uint8))
 
