@@ -228,7 +228,7 @@ def test_hard_light_from_one_side_gets_a_sentence():
     points = MESH * np.float32(240) + np.float32((420, 270, 0))
     plain = np.full((600, 800, 3), 160, np.uint8)
     half = plain.copy()
-    half[:, 420:] = 40
+    half[:, 420:] = 20
     soft = plain.copy()
     soft[:] = np.linspace(180, 100, 800)[None, :, None]
     said = [[note for note in complain(measure(image, points), "me.png") if "one side" in note] for image in (plain, soft, half)]
