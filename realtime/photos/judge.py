@@ -26,8 +26,8 @@ _FULL_PROFILE = 52.0
 """Degrees, see `vision.pose.yaw`, from which the mesh's eye and nose lie beside the face's own and nothing can be unwrapped: faces seen by
 half from the side have up to 49, full profiles 50 to 68."""
 _ONE_SIDED = 1.4
-"""`Quality.uneven` of a face lit hard from one side. Measured: half shadows, window light and sun up to 1.3 on photos that give a good swap;
-1.65 where a patch of light leaves blotches. Hard or coloured light of 0.9 to 1.2 may, too, and is not told from those."""
+"""`Quality.uneven` of a face lit hard from one side. Measured: half shadows, window light and sun up to 1.3 on photos that swap well; 1.65
+where a patch of light leaves blotches. Hard or coloured light of 0.9 to 1.2 may, too, and is not told from those."""
 PAIRS = np.array(
     [[50, 117, 101, 36, 205, 187, 147, 123, 207, 213, 142, 126, 104, 69, 108, 198],
      [280, 346, 330, 266, 425, 411, 376, 352, 427, 433, 371, 355, 333, 299, 337, 420]]
