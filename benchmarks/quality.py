@@ -67,6 +67,7 @@ UNSTEADY = 0.05
 eyes and mouth are guesses of the landmark network."""
 LONGEST = 1280
 """Stills are shrunk to this, a camera's usual width."""
+_USUAL = Settings(sources=())
 HANDS = Path(__file__).with_name("hands.toml")
 
 
@@ -76,7 +77,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quick", action="store_true", help="one source, a few stills and two clips; the limits then say little")
     parser.add_argument("--save", type=Path, metavar="DIR", help="write contact sheets, the original above what came out")
     parser.add_argument("--mask", metavar="NAMES", default="", help="with these masks, as the program's own --mask")
-    parser.add_argument("--glasses", choices=GLASSES, default=GLASSES[0], help="as the program's own")
+    parser.add_argument("--glasses", choices=GLASSES, default=_USUAL.glasses, help="as the program's own")
     parser.add_argument("--only", metavar="WORD", default="", help="'stills', or clips whose name holds WORD")
 
 
@@ -146,7 +147,7 @@ def run(options: argparse.Namespace) -> int:
     return finish("quality", rows, settings, options.json)
 
 
-def opened(cleanup: ExitStack, masks: Any = None, glasses: str = GLASSES[0]) -> Rig:
+def opened(cleanup: ExitStack, masks: Any = None, glasses: str = _USUAL.glasses) -> Rig:
     """The default models, and those of `masks`; `glasses` as the program's own.
 
     Recognition is loaded for the judge whether the tracker uses it or not.

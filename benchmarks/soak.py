@@ -111,7 +111,7 @@ class Soak:
         sessions = open_networks(paths, settings.backend, engines_folder(), store.folder / "compiled", print)
         opened = {name: cleanup.enter_context(session) for name, session in sessions.items()}
         detector, mesh, sface = (Network(opened[name], self._faults) for name in (profile.detector, MESH, SFACE))
-        swapper, landmarker = MeshSwapper(), MeshLandmarker(mesh)
+        swapper, landmarker = MeshSwapper(glasses=settings.glasses == "keep"), MeshLandmarker(mesh)
         swapper.warm_up()
         photos, _ = load_source((assets.SOURCE,), YuNet(detector, thorough=True), landmarker)
         tracker = Tracker(YuNet(detector), landmarker, SFace(sface), tracking(settings))

@@ -67,7 +67,7 @@ class Settings:
     similarity: float | None = None
     """0..1: cosine from which two faces are one person; None: what suits the recogniser."""
     on_lost: str = "hide"
-    glasses: str = "cover"
+    glasses: str = "keep"
     min_face: float = 40.0
     """Pixels: a face less wide than this is treated as absent."""
     score: float = 0.6

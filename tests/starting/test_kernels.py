@@ -18,13 +18,15 @@ from realtime.vision.blend import paste
 for job in jobs("mesh").values():
     job()
 
-swapper = MeshSwapper()
+swapper = MeshSwapper(glasses=True)
 image = np.random.default_rng(0).integers(0, 255, (360, 640, 3), np.uint8)
 points = np.ascontiguousarray(swapper._topology.xyz * np.float32([9, -9, -9]) + np.float32([320, 180, 0]))
 swapper.use(swapper.fit([SourcePhoto(image, None, Landmarks(points, 1.0))]))
-for _ in range(6):
+for _ in range(14):
     patch = swapper.swap(image, Face(Landmarks(points, 1.0), Box(200, 60, 440, 300), 0))
     paste(image, patch.x, patch.y, patch.colour, patch.alpha)
+swapper._glasses.worn = True
+swapper._glasses.warm_up(image, points, patch)
 
 for module in [module for name, module in sorted(sys.modules.items()) if name.startswith("realtime.")]:
     for name, value in vars(module).items():

@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from realtime.models.swappers.glasses import Glasses
 from realtime.models.swappers.mesh import HOLES, region
+from realtime.types import Patch
 from realtime.vision.blend import paste
 from realtime.vision.mesh import shade
 from realtime.vision.mesh.atlas import blank_atlas
@@ -30,6 +32,7 @@ def mesh_kernels() -> dict[str, Callable[[], object]]:
     history, seen, shaded = shade.new_history(count), shade.new_seen(count), shade.new_shaded(count)
     attributes, state = np.zeros((count, CHANNELS), single), np.full(2, -1, single)
     colour, alpha = np.zeros((32, 32, 3), np.uint8), np.zeros((32, 32), np.uint8)
+    glasses = Glasses(topology)
     return {
         "look": lambda: shade.look(image, points, mesh, atlas.source, history, seen, shaded),
         "tint": lambda: shade.tint(mesh, atlas.source, seen, history, True, shaded),
@@ -38,6 +41,8 @@ def mesh_kernels() -> dict[str, Callable[[], object]]:
         "uncovered": lambda: uncovered(mesh.skin, mesh.hairline, seen.front, seen.likeness, history),
         "grain": lambda: match_grain(image, points, topology.skin, 0, 0, colour, alpha, True, state),
         "holes": lambda: cut_hole(alpha, points, HOLES[0][0], 0, 0, *HOLES[0][1:], 1),
+        "rims": lambda: glasses.see(image, points),
+        "frames": lambda: glasses.warm_up(image, points, Patch(0, 0, colour, alpha)),
         "paint": lambda: paint(grid.nodes, 1, atlas.levels[0], shaded.curve, colour, alpha),
         "paste": lambda: paste(image, 0, 0, colour, alpha),
         "region": lambda: region(points, 160, 160),
