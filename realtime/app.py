@@ -192,9 +192,9 @@ class App:
     def _look(self, windows: Sequence[WindowSink], source: Transformed, pipeline: Pipeline) -> None:
         """What the main thread does between two looks at the stages."""
         self._obey(windows, source, pipeline.stop)
-        info, most = pipeline.info, self._settings.frames
+        info = pipeline.info
         if info is not None and kind(source, info) == "file":
-            self._count(self.telemetry.frames_out, info.frames if most is None or info.frames is None else min(most, info.frames))
+            self._count(self.telemetry.frames_out, expected(info, self._settings))
 
     def _obey(self, windows: Sequence[WindowSink], source: Transformed, stop: Callable[[], None]) -> None:
         """Show what is new in the windows and carry out the keys pressed there."""
@@ -231,6 +231,12 @@ class App:
             path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
         except OSError as error:
             raise unwritable("report", path, error) from error
+
+
+def expected(info: SourceInfo, settings: Settings) -> int | None:
+    """How many frames of a file there will be; None where that is not known."""
+    limits = (info.frames, settings.frames, None if settings.seconds is None else round(settings.seconds * info.fps))
+    return None if info.frames is None else min(limit for limit in limits if limit is not None)
 
 
 def kind(source: Transformed, info: SourceInfo) -> str:

@@ -42,7 +42,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         set_log_level(_log_level(argv))
         status = _command(argv)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # a shell closes it with >&-
+            sys.stdout.flush()
         return status
     except KeyboardInterrupt as interrupt:  # Python's own has no arguments
         return BY_SIGNAL + int(interrupt.args[0] if interrupt.args else signal.SIGINT)

@@ -234,6 +234,8 @@ def parse_value(option: Option, value: object, where: str) -> object:
         return option.parse(value)
     except (ValueError, TypeError, OverflowError, OSError, RuntimeError):  # the last two: no file name, or the home of nobody
         hint = near_miss(value, option.choices) if isinstance(value, str) else ""
+        if value in ([""], [[""]]):
+            raise UsageError(f"{where}: it is empty; expected {option.expected}") from None
         raise UsageError(f"{where}: {value!r} is not {option.expected}{hint}") from None
     except UsageError as error:
         raise UsageError(f"{where}: {error}") from None

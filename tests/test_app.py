@@ -24,6 +24,7 @@ from realtime.models.landmarks.mesh import MeshLandmarker
 from realtime.models.recognisers.sface import SFace
 from realtime.models.store import ModelStore
 from realtime.settings import Settings
+from realtime.sources.base import SourceInfo
 from realtime.trust import credentials
 from realtime.trust.reading import read_mark
 from realtime.trust.xmp import COMPOSITE, source_types
@@ -194,6 +195,15 @@ def test_there_is_something_to_put_in_order_when_a_model_has_to_be_fetched(tmp_p
     monkeypatch.setattr("realtime.models.store.ModelStore.fetch", lambda *given, **more: pytest.fail("fetched before that"))
     with pytest.raises(BegunError):
         app.App(settings(tmp_path, TARGET, "out.png"), begins=begins).run()
+
+
+@pytest.mark.parametrize(
+    ("limits", "frames", "count"),
+    [({}, 100, 100), ({"frames": 7}, 100, 7), ({"seconds": 2.0}, 100, 50), ({"seconds": 9.0}, 100, 100), ({}, None, None)],
+)
+def test_how_many_frames_there_will_be(limits, frames, count):
+    info = SourceInfo("talk.mp4", 64, 48, 25.0, live=False, frames=frames)
+    assert app.expected(info, Settings(sources=(), **limits)) == count
 
 
 def test_a_source_without_a_face_ends_before_anything_is_opened(tmp_path):

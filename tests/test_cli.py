@@ -67,6 +67,11 @@ def test_run_passes_the_settings_on_and_prints_a_summary(fake_app: SimpleNamespa
     assert err == ""
 
 
+def test_a_closed_stdout_is_no_error(fake_app: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    assert cli.main(["--source", __file__]) == 0
+
+
 def test_an_interrupted_run_tells_what_it_measured(fake_app: SimpleNamespace, capsys: pytest.CaptureFixture[str]) -> None:
     fake_app.ending = KeyboardInterrupt()
     assert cli.main(["--source", __file__]) == 130

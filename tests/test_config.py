@@ -135,6 +135,7 @@ def test_bad_values_name_option_and_what_is_allowed(photo: Path, name: str, valu
         ("size = [1280, 720]", "'size' in {file}"),
         ("source = [1]", "'source' in {file}: [1] is not a list of photo files"),
         ("source = []", "'source' in {file}"),
+        ("source = ['']", "'source' in {file}: it is empty; expected"),
         ("output = []", "'output' in {file}"),
         ("frames = 2.0", "'frames' in {file}"),
         ("fps = ", "{file} is not valid TOML"),

@@ -157,4 +157,5 @@ def _footnotes(statuses: Sequence[ModelStatus]) -> None:
     damaged = [each.name for each in statuses if each.state == "damaged"]
     if damaged:
         are = "they are" if len(damaged) > 1 else "it is"
-        out.print(f"{', '.join(damaged)} cannot be used as {are}: run {program()} models fetch {' '.join(damaged)}", markup=False)
+        cure = f"run {program()} models fetch {' '.join(damaged)}"
+        out.print(f"{', '.join(damaged)} cannot be used as {are}: {cure}", markup=False, soft_wrap=True)

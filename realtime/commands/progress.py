@@ -75,7 +75,7 @@ class FetchBar(_Bar):
 class CountBar(_Bar):
     """A context manager to be called with how many steps of how many (None: unknown) are done.
 
-    Shows nothing until then, nor where there is no terminal.
+    Shows nothing until then, nor where there is no terminal, and leaves nothing: what came of the steps is said by whoever took them.
     """
 
     def __init__(self, text: str) -> None:
@@ -91,4 +91,4 @@ class CountBar(_Bar):
 
         out = console(stderr=True)
         columns = (TextColumn(self._text, markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        return self._begin(Progress(*columns, console=out, disable=not out.is_terminal), None)
+        return self._begin(Progress(*columns, console=out, disable=not out.is_terminal, transient=True), None)

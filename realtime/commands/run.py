@@ -140,16 +140,21 @@ def inform() -> None:
 
 def left_by(outputs: Sequence[str], begun: float) -> list[str]:
     """What there is of the outputs after a run that broke off: no file, or a file written since `begun`, as `time.time` counts, if
-    only the one that could not be signed."""
-    from realtime.sinks.files import unsigned  # here: help is to be instant
+    only the one that could not be signed, or has another name because somebody else took its own."""
+    from realtime.sinks.files import numbered, unsigned  # here: help is to be instant
 
     files, left = {text: output_file(text) for text in outputs}, []
     for text, path in files.items():
         if path is None:
             left.append(text)
         else:
-            left += [str(each) for each in (path, unsigned(path)) if each.is_file() and each.stat().st_mtime >= begun - 2][:1]
+            candidates = (*reversed(numbered(path)), path, unsigned(path))
+            left += [str(each) for each in candidates if each.is_file() and each.stat().st_mtime >= begun - 2][:1]
     return left
+
+
+def _counted(frames: int) -> str:
+    return "1 frame" if frames == 1 else f"{frames} frames"
 
 
 def summary(report: Any, outputs: Sequence[str]) -> str:
@@ -162,10 +167,10 @@ def summary(report: Any, outputs: Sequence[str]) -> str:
     if kind == "file":
         rate = frames / report["seconds"] if report["seconds"] else None
         where = (", ".join(outputs) or "no file") + (", cut short" if not report["whole"] else "")
-        return f"{where}: {frames} frames in {report['seconds']:.1f} s ({milliseconds(rate)} fps), {without} without a face"
+        return f"{where}: {_counted(frames)} in {report['seconds']:.1f} s ({milliseconds(rate)} fps), {without} without a face"
     age = report["age_ms"]
     return (
-        f"{frames} frames in {report['seconds']:.1f} s ({milliseconds(report['fps'])} fps), {report['dropped']} dropped, "
+        f"{_counted(frames)} in {report['seconds']:.1f} s ({milliseconds(report['fps'])} fps), {report['dropped']} dropped, "
         f"{without} without a face; capture to sent {milliseconds(age['p50'])} ms (median), "
         f"{milliseconds(age['p95'])} ms (p95), {milliseconds(age['p99'])} ms (p99)"
     )
@@ -200,6 +205,7 @@ def unswapped(report: Any, settings: Settings) -> str:
         return ""
     shown = "it was passed on as it is" if not report["hidden_frames"] else "the placeholder was written in its place"
     cure = f"a face must be upright (turn the picture with --rotate) and at least {settings.min_face:g} pixels wide (--min-face)"
+    cure += "" if settings.faces in ("main", "all") else f", and be the one that --faces {settings.faces} means"
     return f"no face to swap was found in {about['name']}: {shown}; {cure}"
 
 

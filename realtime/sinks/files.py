@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Callable
+from itertools import count, takewhile
 from pathlib import Path
 
 from realtime.errors import SinkError, UsageError, is_full, reason
@@ -38,6 +39,8 @@ class Target:
             raise UsageError(f"cannot write {self.path}: it is a folder; give the name of a file in it")
         if self._taken():
             raise UsageError(there_already(self.path))
+        if self.path.is_fifo():  # which the finished file would replace
+            raise UsageError(f"cannot write {self.path}: it is a pipe, and a file that can be played is not written from front to back")
         if not self.path.parent.is_dir():
             raise UsageError(f"cannot write {self.path}: there is no folder {self.path.parent}; create it or give another name")
         if self.part.exists():  # of a run in progress or of one that died: leave it be
@@ -105,10 +108,16 @@ def there_already(path: Path) -> str:
 
 def free(path: Path) -> Path:
     """This name, or the first of NAME-2, NAME-3, ... that is not taken."""
-    numbered, number = path, 2
-    while numbered.exists():
-        numbered, number = path.with_name(f"{path.stem}-{number}{path.suffix}"), number + 1
-    return numbered
+    return _numbered(path, len(numbered(path)) + 2) if path.exists() else path
+
+
+def numbered(path: Path) -> list[Path]:
+    """NAME-2, NAME-3, ... as far as there are such files."""
+    return list(takewhile(Path.exists, (_numbered(path, number) for number in count(2))))
+
+
+def _numbered(path: Path, number: int) -> Path:
+    return path.with_name(f"{path.stem}-{number}{path.suffix}")
 
 
 def unsigned(path: Path) -> Path:

@@ -25,6 +25,8 @@ def batches(path: Path) -> Iterator[list[Image]]:
     """
     try:
         with av.open(str(path)) as container:
+            if not container.streams.video:
+                raise UsageError(f"there is no picture in {path.name}: give a picture, or a video that is more than sound")
             video = container.streams.video[0]
             video.thread_type = "AUTO"
             if video.width * video.height > _MOST_PIXELS:

@@ -115,7 +115,8 @@ def _finding(reading: Reading, seen: str) -> Finding:
         return Finding("inconclusive", round(likely, 2), False, f"traces of a mark in {seen}, too weak to be read (peak {reading.z:.1f})")
     if not reading.legible:
         return Finding("inconclusive", 0.0, False, f"{seen} too small or too busy for a mark to be seen")
-    return Finding("not_found", 0.95, False, f"no mark of this program in {seen}, though it would be seen there")
+    text = f"no mark of this program in {seen}, though it would be seen there, unless the picture was turned"
+    return Finding("not_found", 0.95, False, text)
 
 
 def _batches(path: Path) -> Iterable[list[Image]]:

@@ -26,7 +26,8 @@ def test_a_count_shows_how_many_of_how_many_and_ends_with_its_block(screen: io.S
         count(7, 12)
     assert "frames" in screen.getvalue() and "7/12" in screen.getvalue()
     ended = screen.getvalue()
-    assert ended.endswith("\x1b[?25h"), "the cursor is shown again"
+    assert "\x1b[?25h" in ended[-20:], "the cursor is shown again"
+    assert ended.endswith("\x1b[2K"), "nothing is left of the bar"
 
 
 def test_a_fetch_ends_when_all_models_are_there_and_may_begin_again(screen: io.StringIO) -> None:

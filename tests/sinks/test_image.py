@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import cv2
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 from realtime.errors import SinkError, UsageError
-from realtime.sinks.files import Target
+from realtime.sinks.files import Target, free, numbered
 from realtime.sinks.image import IMAGE_SUFFIXES, ImageSink, save_still
 from tests.sinks.frames import colours_wrong_by, frame, number_of, picture, stream
 
@@ -62,6 +63,24 @@ def test_wrong_targets_are_told_at_once(tmp_path: Path) -> None:
         ImageSink(tmp_path / "out.tiff2")
     with pytest.raises(UsageError, match="there is no folder"):
         ImageSink(tmp_path / "gone" / "out.png").open(stream())
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_pipe_is_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "out.png"
+    os.mkfifo(path)
+    with pytest.raises(UsageError, match="it is a pipe"):
+        ImageSink(path, replace=True).open(stream())
+    assert path.is_fifo()
+
+
+def test_names_are_numbered_as_far_as_they_are_taken(tmp_path: Path) -> None:
+    path = tmp_path / "out.png"
+    assert free(path) == path and numbered(path) == []
+    for name in ("out.png", "out-2.png", "out-4.png"):
+        (tmp_path / name).touch()
+    assert free(path) == tmp_path / "out-3.png"
+    assert numbered(path) == [tmp_path / "out-2.png"]
 
 
 def test_stills_never_replace_one_another(tmp_path: Path) -> None:

@@ -168,6 +168,17 @@ def test_frames_of_another_size_are_left_out() -> None:
     assert verify_live([[marked(bundled_person()), np.zeros((48, 64, 3), np.uint8)]]).watermark.detail.startswith("the mark")
 
 
+def test_a_file_of_sound_alone_has_no_picture(tmp_path: Path) -> None:
+    path = tmp_path / "song.mp4"
+    with av.open(str(path), "w") as container:
+        track = container.add_stream("aac", rate=8000)
+        silence = av.AudioFrame.from_ndarray(np.zeros((1, 8000), np.float32), format="fltp", layout="mono")
+        silence.sample_rate = 8000
+        container.mux([*track.encode(silence), *track.encode(None)])
+    with pytest.raises(UsageError, match=r"there is no picture in song\.mp4"):
+        verify_file(path)
+
+
 @pytest.mark.parametrize("content", [b"no picture at all", bytes(1000)])
 def test_what_is_neither_is_refused_in_a_sentence(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "file.dat"
