@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ from realtime.types import OutputFrame, State, StreamFormat
 SUMMARY = "age of frames, rate, start-up and memory of the whole pipeline from a synthetic camera and a file to a null sink"
 SIZE = (1280, 720)
 FILE_FRAMES = 900
+FILE_ROUNDS = 5
 MB = 1e6
 WARM_UP = 4.0
 """Seconds of start-up, which is work for the processor that does not come again."""
@@ -127,11 +129,17 @@ def from_file(limits: dict[str, Limit]) -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "moving.mp4"
         make_file(path)
-        report = program("--input", str(path)).report
-    missing = FILE_FRAMES - report["frames_out"]
+        reports = [program("--input", str(path)).report for _ in range(FILE_ROUNDS)]
+    return file_rows(reports, limits)
+
+
+def file_rows(reports: Sequence[Mapping[str, Any]], limits: dict[str, Limit]) -> list[Row]:
+    """The median of the rounds' rates: one lasts six seconds, in which a shared machine may do something else."""
+    rates, missing = [report["fps"] for report in reports], [FILE_FRAMES - report["frames_out"] for report in reports]
+    note = f"{SIZE[0]}x{SIZE[1]} H.264; {len(rates)} rounds {min(rates):.0f} to {max(rates):.0f}"
     return [
-        Row("file", "frames out", report["fps"], "fps", limits.get("file_fps"), f"{SIZE[0]}x{SIZE[1]} H.264"),
-        Row("file", "frames missing", missing, "", limits.get("file_missing"), f"of {FILE_FRAMES}"),
+        Row("file", "frames out", float(np.median(rates)), "fps", limits.get("file_fps"), note),
+        Row("file", "frames missing", max(missing), "", limits.get("file_missing"), f"of {FILE_FRAMES}, the most in a round"),
     ]
 
 

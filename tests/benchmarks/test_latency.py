@@ -60,6 +60,13 @@ def test_memory_that_fills_up_at_the_start_is_no_growth_and_what_goes_on_is(grow
     assert not rows["to the first swapped frame"].ok
 
 
+def test_a_file_is_as_fast_as_the_median_of_its_rounds_and_lacks_the_most_frames_of_any():
+    rounds = [report(fps=fps, frames_out=frames) for fps, frames in ((140.0, 900), (155.0, 898), (300.0, 900))]
+    rows = by_metric(latency.file_rows(rounds, {"file_fps": Limit(least=150), "file_missing": Limit(most=0)}))
+    assert rows["frames out"].value == 155.0 and rows["frames out"].ok and "3 rounds 140 to 300" in rows["frames out"].note
+    assert rows["frames missing"].value == 2 and not rows["frames missing"].ok
+
+
 def test_a_profile_is_told_with_its_models(monkeypatch):
     monkeypatch.setattr(latency, "program", lambda *arguments: latency.Outcome(report(), samples()))
     rows = by_metric(profiles.profile("fast", 60))
