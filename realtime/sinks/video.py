@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -118,7 +119,8 @@ class VideoSink(Closing):
     def _failure(self, what: str, error: Exception) -> str:
         """The sentence about a failed write; a part file that shows nothing is removed."""
         if self.path.suffix.lower() in _MUXER_OPTIONS:
-            cut_to_whole(self._target.part)
+            with suppress(OSError):  # the disk may be gone: then there is nothing to keep
+                cut_to_whole(self._target.part)
         cure = "; free some space or give another folder, and run it again" if is_full(error) else ""
         kept = f"the video so far is in {self._target.part}{cure}"
         if not _shows_something(self._target.part):

@@ -287,6 +287,17 @@ def test_a_disk_that_fills_up_keeps_what_was_written(tmp_path: Path, disk_of: Ca
     assert seen > 10
 
 
+def test_a_disk_that_is_pulled_out_is_told_though_its_file_cannot_be_mended(tmp_path: Path, disk_of: Callable[[int], None]) -> None:
+    disk_of(30_000)
+    sink = VideoSink(tmp_path / "out.mp4")
+    sink.open(stream())
+    (tmp_path / "out.part.mp4").unlink()
+    with pytest.raises(SinkError, match="cannot go on writing"):
+        for number in range(2000):
+            sink.write(frame(number * 37 % 256, media_time=number / 30))
+    sink.close()
+
+
 def test_a_disk_that_fills_up_at_the_very_end_is_an_error_of_close(tmp_path: Path, disk_of: Callable[[int], None]) -> None:
     times = [number / 30 for number in range(3)]
     write(tmp_path / "whole.mp4", times)
