@@ -7,7 +7,6 @@ import json
 import platform
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,8 +71,16 @@ def parser() -> Parser:
 
 def settings(video: Path, log: Path, seconds: float) -> Settings:
     """The default swap, live, from the synthetic camera into a file, which may replace that of an earlier demo."""
-    run = Settings(sources=((SOURCE,),), input="synthetic", size=SIZE, fps=FPS, seconds=seconds)
-    return replace(run, outputs=(str(video),), overwrite=True, frame_log=log)
+    return Settings(
+        sources=((SOURCE,),),
+        input="synthetic",
+        outputs=(str(video),),
+        overwrite=True,
+        size=SIZE,
+        fps=FPS,
+        seconds=seconds,
+        frame_log=log,
+    )
 
 
 def writable(folder: Path) -> Path:

@@ -63,3 +63,12 @@ def turn_header(path: Path, degrees: int) -> None:
     for place, value in zip((0, 4, 12, 16), (a, b, c, d), strict=True):
         data[at + place : at + place + 4] = (value * 65536).to_bytes(4, "big", signed=True)
     path.write_bytes(data)
+
+
+def write_silence(path: Path, codec: str) -> None:
+    """A file of sound alone."""
+    with av.open(str(path), "w") as out:
+        track = out.add_stream(codec, rate=8000)
+        frame = av.AudioFrame.from_ndarray(np.zeros((1, 8000), np.int16), format="s16", layout="mono")
+        frame.sample_rate = 8000
+        out.mux([*track.encode(frame), *track.encode(None)])

@@ -16,7 +16,7 @@ from realtime.errors import RealtimeError, SourceError, UsageError
 from realtime.sources.base import EndOfStream
 from realtime.sources.video import FileSource, Painter
 from realtime.types import Frame, Image
-from tests.sources.media import corner, plain, turn_header, write_video
+from tests.sources.media import corner, plain, turn_header, write_silence, write_video
 
 SIZE = (96, 64)
 
@@ -235,14 +235,8 @@ def test_no_frames_at_all(tmp_path: Path) -> None:
 
 
 def test_sound_only(tmp_path: Path) -> None:
-    import av
-
     path = tmp_path / "s.wav"
-    with av.open(str(path), "w") as out:
-        track = out.add_stream("pcm_s16le", rate=8000)
-        frame = av.AudioFrame.from_ndarray(np.zeros((1, 800), np.int16), format="s16", layout="mono")
-        frame.sample_rate = 8000
-        out.mux(track.encode(frame))
+    write_silence(path, "pcm_s16le")
     with pytest.raises(UsageError, match="no picture"), FileSource(path) as source:
         source.open()
 

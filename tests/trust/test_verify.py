@@ -21,7 +21,7 @@ from realtime.trust.seal import Sealer
 from realtime.trust.verify import credentials_of, metadata_of, verify_file, verify_live
 from realtime.trust.watermark import Marker
 from realtime.trust.xmp import declare
-from tests.sources.media import turn_header
+from tests.sources.media import turn_header, write_silence
 from tests.trust.files import write
 
 needs_c2pa = pytest.mark.skipif(not credentials.available(), reason="c2pa-python is not installed")
@@ -170,11 +170,7 @@ def test_frames_of_another_size_are_left_out() -> None:
 
 def test_a_file_of_sound_alone_has_no_picture(tmp_path: Path) -> None:
     path = tmp_path / "song.mp4"
-    with av.open(str(path), "w") as container:
-        track = container.add_stream("aac", rate=8000)
-        silence = av.AudioFrame.from_ndarray(np.zeros((1, 8000), np.float32), format="fltp", layout="mono")
-        silence.sample_rate = 8000
-        container.mux([*track.encode(silence), *track.encode(None)])
+    write_silence(path, "aac")
     with pytest.raises(UsageError, match=r"there is no picture in song\.mp4"):
         verify_file(path)
 
