@@ -37,7 +37,7 @@ MOST_PIXELS = 8192 * 8192
 CAREFUL = {"max_pixels": str(MOST_PIXELS)}
 """Options that make FFmpeg refuse larger pictures before it asks for their memory, also when the size changes in mid-stream."""
 _DECODERS = 4
-"""Threads at most: more hold more frames in memory and take cores from the swap, for a decoder that already outruns it."""
+"""Threads at most: more hold more frames in memory, for a decoder that already outruns the swap."""
 
 _SHORT_BY, _SHORT_BY_SHARE = 0.5, 0.1
 """Seconds, and share of the whole, that may be missing at the end of a sound file: the last picture of a variable rate stands for long."""
@@ -102,6 +102,14 @@ def pixel_aspect(stream: VideoStream) -> float:
     return ratio if 0.2 < ratio < 5 and abs(ratio - 1) > 0.01 else 1.0
 
 
+def decoders() -> int:
+    """Threads that decode: half of the cores, for the swap and the output want the others.
+
+    On two cores a second one costs more than it brings at every size from 720p to 2160p: 130 instead of 170 frames a second.
+    """
+    return min(max(cores() // 2, 1), _DECODERS)
+
+
 def nominal_fps(stream: VideoStream) -> float:
     """The stream's average rate; a fallback when the container gives none or nonsense."""
     for rate in (stream.average_rate, stream.guessed_rate):
@@ -148,7 +156,7 @@ class _Reel:
         self.promised = promised_end(self.container)
         self.stream.codec_context.options = dict(CAREFUL)
         self.stream.thread_type = "AUTO"
-        self.stream.codec_context.thread_count = min(cores(), _DECODERS)
+        self.stream.codec_context.thread_count = decoders()
 
     def frames(self) -> Iterator[VideoFrame]:
         """Every frame that can be decoded; a broken packet is counted and left out."""

@@ -14,6 +14,7 @@ from av.video.reformatter import ColorRange
 
 from realtime.errors import RealtimeError, SourceError, UsageError
 from realtime.sources.base import EndOfStream
+from realtime.sources import video
 from realtime.sources.video import FileSource, Painter
 from realtime.types import Frame, Image
 from tests.sources.media import corner, plain, turn_header, write_silence, write_video
@@ -42,6 +43,12 @@ def test_every_frame_in_order(tmp_path: Path) -> None:
     assert [frame.media_time for frame in frames] == pytest.approx([k / 25 for k in range(24)], abs=1e-3)
     for k, frame in enumerate(frames):
         assert abs(float(frame.image.mean()) - 10 * k) < 4
+
+
+@pytest.mark.parametrize(("cores", "threads"), [(1, 1), (2, 1), (4, 2), (32, 4)])
+def test_decoding_leaves_cores_to_the_swap(monkeypatch: pytest.MonkeyPatch, cores: int, threads: int) -> None:
+    monkeypatch.setattr(video, "cores", lambda: cores)
+    assert video.decoders() == threads
 
 
 @pytest.mark.parametrize("name", ["v.mp4", "v.mkv", "v.avi"])
