@@ -13,8 +13,8 @@ import pytest
 from av.video.reformatter import ColorRange
 
 from realtime.errors import RealtimeError, SourceError, UsageError
-from realtime.sources.base import EndOfStream
 from realtime.sources import video
+from realtime.sources.base import EndOfStream
 from realtime.sources.video import FileSource, Painter
 from realtime.types import Frame, Image
 from tests.sources.media import corner, plain, turn_header, write_silence, write_video
