@@ -1,4 +1,5 @@
-"""Ctrl-C while there is nothing yet, or no longer, that would have to be put in order: it ends the process on the spot, without a word.
+"""Ctrl-C while there is nothing yet, or no longer, that would have to be put in order: it ends the process on the spot, without a word
+unless a command has one to say.
 
 Python's own answer, an exception wherever the program happens to be, is no good there: raised while a library is imported it becomes that
 library's complaint, and raised after the end it is a traceback. This module imports nothing of ours and next to nothing else, so that it
@@ -14,17 +15,27 @@ BY_SIGNAL = 128
 """What shells report for a program ended by a signal is this and its number: 130 for Ctrl-C, 143 for SIGTERM."""
 
 
-def leave_at_once() -> None:
-    """From now on, until `raise_again`, Ctrl-C ends the process with 130. Where it is ignored, as in a script's background, it still is."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _leave)
+class _Leave:
+    def __init__(self, status: int, words: str) -> None:
+        self._status, self._words = status, words
+
+    def __call__(self, _number: int, _frame: object) -> None:
+        if self._words:
+            os.write(2, f"{self._words}\n".encode())
+        os._exit(self._status)
+
+
+def leave_at_once(status: int = BY_SIGNAL + signal.SIGINT, words: str = "") -> None:
+    """From now on, until `raise_again`, Ctrl-C ends the process with `status`, and with these words on stderr.
+
+    Where it is ignored, as in a script's background, it still is.
+    """
+    answer = signal.getsignal(signal.SIGINT)
+    if answer is signal.default_int_handler or isinstance(answer, _Leave):
+        signal.signal(signal.SIGINT, _Leave(status, words))
 
 
 def raise_again() -> None:
     """From now on Ctrl-C raises KeyboardInterrupt, as it does in Python: what was begun is finished, closed or taken back on its way."""
-    if signal.getsignal(signal.SIGINT) is _leave:
+    if isinstance(signal.getsignal(signal.SIGINT), _Leave):
         signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def _leave(number: int, _frame: object) -> None:
-    os._exit(BY_SIGNAL + number)

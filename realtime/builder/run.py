@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 
 from realtime.builder.candidate import row_of
@@ -31,6 +32,15 @@ WriteScenes = Callable[[Path], None]
 """Writes the scenes (`scenes.save`) to a file. Raises BackendError when there are none, UsageError when they cannot be looked for."""
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, or another signal that ends a run, in the middle of a build."""
+
+    def __init__(self, rows: Sequence[Row], *arguments: object) -> None:
+        super().__init__(*arguments)
+        self.rows = tuple(rows)
+        """Those of the models that were done, which are installed, and one for each of the others."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     networks: tuple[Network, ...]
@@ -51,20 +61,34 @@ def looks_at_identity(networks: Sequence[Network]) -> bool:
 def build(plan: Plan, folder: Path, write_scenes: WriteScenes, progress: Progress = lambda text, done, total: None) -> list[Row]:
     """Build what the plan names into `folder`; a row for each candidate, and one for a model that failed altogether.
 
-    Raises RealtimeError for what concerns all models. However it ends, nothing half-made stays in the folder, and no child lives on.
+    Raises RealtimeError for what concerns all models, and Interrupted. However it ends, nothing half-made stays in the folder, and no
+    child lives on.
     """
+    done: dict[str, list[Row]] = {}
+    try:
+        _build(plan, folder, write_scenes, progress, done)
+    except KeyboardInterrupt as interrupt:
+        lost = [failed(network.name, "interrupted") for network in plan.networks if network.name not in done]
+        raise Interrupted([*chain(*done.values()), *lost], *interrupt.args) from None
+    return list(chain(*done.values()))
+
+
+def _build(plan: Plan, folder: Path, write_scenes: WriteScenes, progress: Progress, done: dict[str, list[Row]]) -> None:
+    """Model after model; the rows of each are put into `done`."""
     with _alone(folder, progress) as work:
         targets = available(plan.target, work)
         shop = Workshop(folder, work, targets, plan.sm, plan.jobs, plan.force, progress, plan.recogniser)
-        done: list[Row] = []
         for index, network in enumerate(plan.networks):
             shop.place = (index, len(plan.networks))
-            done += _one(shop, network, precisions(plan, network), write_scenes)
-        if plan.networks and not done:
+            try:
+                done[network.name] = _one(shop, network, precisions(plan, network), write_scenes)
+            finally:
+                shutil.rmtree(shop.model_work, ignore_errors=True)  # room for the next one
+        rows = list(chain(*done.values()))
+        if plan.networks and not rows:
             raise BackendError(f"{plan.networks[0].name} is built for GPUs only: name --target tensorrt or tensorrt-rtx")
-        if any(each.state in (State.CHOSEN, State.PENDING) for each in done):
+        if any(each.state in (State.CHOSEN, State.PENDING) for each in rows):
             progress("engines ready", len(plan.networks), len(plan.networks))
-        return done
 
 
 def planned(plan: Plan) -> list[Row]:
@@ -125,8 +149,6 @@ def _one(shop: Workshop, network: Network, wanted: Sequence[str], write_scenes: 
         if not is_full(error):
             raise
         return [failed(network.name, FULL)]
-    finally:
-        shutil.rmtree(shop.model_work, ignore_errors=True)  # room for the next one
 
 
 def _find_scenes(shop: Workshop, write_scenes: WriteScenes) -> None:

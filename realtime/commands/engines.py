@@ -17,6 +17,7 @@ from realtime.commands.progress import FetchBar
 from realtime.commands.signals import end_on_signals
 from realtime.config import SWAP_CONTRACTS, option, parse_value
 from realtime.errors import UsageError, reason
+from realtime.interrupt import leave_at_once
 from realtime.values import existing_file
 
 if TYPE_CHECKING:
@@ -36,15 +37,32 @@ STYLES = {
 }  # fmt: skip
 
 
+NOTHING = "interrupted before anything was built: run the builder again"
+
+
 def main(argv: Sequence[str]) -> int:
+    """Ctrl-C is one more way in which models can fail: 1, and those that were not built are named."""
     values = parser().parse(argv)
+    leave_at_once(1, f"realtime: {NOTHING}")  # an exception could become the complaint of a library that is being imported
+    from realtime.builder import run
+
+    end_on_signals()
+    try:
+        return _run(values)
+    except run.Interrupted as interrupted:
+        return _interrupted(values, interrupted.rows)
+    except KeyboardInterrupt:  # before the first model, or after the last
+        notify(NOTHING if not values.dry_run else "interrupted")
+        return 1
+
+
+def _run(values: argparse.Namespace) -> int:
     from realtime.builder import recipes, run
     from realtime.builder.candidate import unfinished
     from realtime.storage import engines_folder, model_store
 
-    end_on_signals()
     _check(values)
-    folder = Path(values.engines).expanduser() if values.engines else engines_folder()
+    folder = _folder(values)
     book = recipes.read(engines_folder() / "recipes.toml")
     names = values.models or book.models
     needed = recipes.models_of(names, book)
@@ -56,15 +74,36 @@ def main(argv: Sequence[str]) -> int:
     if not values.dry_run:
         _fetch(store, [*needed, *([SFACE] if run.looks_at_identity(plan.networks) else [])])
         rows = _build(plan, folder, scenes_from(store, values.calibration))
-    show(rows, folder)  # first: no failed write may lose what a build took minutes for
-    if values.json:
-        _write_json(Path(values.json).expanduser(), rows)
+    _report(values, rows)
     without = [each.name for each in plan.networks if all(row.model != each.name for row in rows)]
     if values.models and without:
         notify(f"nothing was built of {', '.join(without)}, which is for GPUs only: name --target {AHEAD} or tensorrt")
     missing = unfinished(rows)
     if missing:
         notify(f"no engine for {', '.join(missing)}: the table says why; the live swap uses the models as they are")
+    return 1 if missing else 0
+
+
+def _folder(values: argparse.Namespace) -> Path:
+    from realtime.storage import engines_folder
+
+    return Path(values.engines).expanduser() if values.engines else engines_folder()
+
+
+def _report(values: argparse.Namespace, rows: Sequence[Row]) -> None:
+    show(rows, _folder(values))  # first: no failed write may lose what a build took minutes for
+    if values.json:
+        _write_json(Path(values.json).expanduser(), rows)
+
+
+def _interrupted(values: argparse.Namespace, rows: Sequence[Row]) -> int:
+    from realtime.builder.candidate import unfinished
+
+    leave_at_once(1)  # a second Ctrl-C
+    missing = unfinished(rows)
+    if missing:
+        notify(f"interrupted: {', '.join(missing)} {'was' if len(missing) == 1 else 'were'} not built; what was built before is kept")
+    _report(values, rows)
     return 1 if missing else 0
 
 

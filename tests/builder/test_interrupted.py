@@ -15,7 +15,7 @@ import pytest
 from realtime.builder import child, install, manifest, run, workshop
 from realtime.builder.candidate import unfinished
 from realtime.builder.jobs import Job, Outcome
-from realtime.builder.run import Plan, build
+from realtime.builder.run import Interrupted, Plan, build
 from realtime.builder.table import State
 from realtime.builder.targets import base, onnxruntime
 from realtime.errors import BackendError
@@ -96,17 +96,25 @@ class _Once:
             raise KeyboardInterrupt
 
 
-def test_ctrl_c_at_every_step(plan: Plan, children: object, tmp_path: Path) -> None:
+def test_ctrl_c_at_every_step(twin: Path, children: object, tmp_path: Path) -> None:
+    """The models that were done are there, the others are named, and nothing lies about."""
+    other = tmp_path / "other.onnx"
+    other.write_bytes(twin.read_bytes())
+    plan, seen = Plan((network(other, "fp32"), network(twin, "fp32")), "onnxruntime"), set()
     for number in range(1, 100):
         folder, at = tmp_path / str(number), _Once(number)
         try:
             build(plan, folder, _scenes, at)
-        except KeyboardInterrupt:
-            # After the last model only the message that all is done can be interrupted.
-            assert [path.name for path in folder.iterdir()] == [".lock"] or manifest.read(folder, "twin")
+        except Interrupted as interrupted:
+            missing = unfinished(interrupted.rows)
+            there = {name for name in ("other", "twin") if manifest.read(folder, name)}
+            assert there == {"other", "twin"} - set(missing)
+            engines = {entry.file for name in there for entry in manifest.read(folder, name)}
+            assert {path.name for path in folder.iterdir()} == {".lock", *engines, *(f"{name}.json" for name in there)}
+            seen.add(tuple(missing))
         else:
             break
-    assert number > 8
+    assert seen == {("other", "twin"), ("twin",), ()}
 
 
 @pytest.mark.parametrize("moment", ["an engine is moved in", "the manifest is written"])

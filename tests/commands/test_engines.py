@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from realtime import cli
 from realtime.builder.run import Plan, WriteScenes, build
+from realtime.builder.workshop import Workshop
 from realtime.commands import checks, engines
 from realtime.commands.engines import parser
 from realtime.errors import BackendError, UsageError
@@ -134,6 +136,62 @@ def test_failed_models_are_named_and_the_exit_code_is_1(
     assert rows["twin"]["state"] == "chosen"
     assert all(rows[name]["reason"] and not rows[name]["reason"].endswith(".") and "\n" not in rows[name]["reason"] for name in wrong)
     assert sorted(path.name for path in (tmp_path / "engines").glob("*.json")) == ["twin.json"]
+
+
+@pytest.mark.usefixtures("here")
+def test_ctrl_c_ends_with_1_and_names_what_was_not_built(
+    twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], write_scenes: WriteScenes
+) -> None:
+    """While the second of three is looked at: the first is kept."""
+    others = [tmp_path / f"{name}.onnx" for name in ("second", "third")]
+    for other in others:
+        other.write_bytes(twin.read_bytes())
+
+    def interrupted(network: object, *_: object) -> None:
+        if getattr(network, "name", "") == "second":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Workshop, "up_to_date", lambda self, network, wanted: interrupted(network))
+    monkeypatch.setattr(engines, "scenes_from", lambda store, calibration: write_scenes)
+    monkeypatch.setattr(engines, "_fetch", lambda store, names: None)
+    argv = ["engines", "--models", str(twin), *map(str, others), "--target", "onnxruntime", "--precision", "fp32"]
+    argv = [*argv, "--engines", str(tmp_path / "engines"), "--json", str(tmp_path / "rows.json")]
+    assert cli.main(argv) == 1
+    told = capsys.readouterr().err.splitlines()
+    assert told[-1] == "realtime: interrupted: second, third were not built; what was built before is kept"
+    rows = {row["model"]: row["state"] for row in json.loads((tmp_path / "rows.json").read_text())["engines"]}
+    assert rows == {"twin": "chosen", "second": "failed", "third": "failed"}
+    assert [path.name for path in (tmp_path / "engines").glob("*.json")] == ["twin.json"]
+
+
+def test_ctrl_c_before_the_first_model_ends_with_1(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(engines, "_fetch", interrupted)
+    assert cli.main(["engines", "--models", "mesh"]) == 1
+    assert capsys.readouterr().err == "realtime: interrupted before anything was built: run the builder again\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends Ctrl-C to whole consoles only")
+@pytest.mark.parametrize("module", ["cv2", "realtime.builder.recipes"])
+def test_ctrl_c_while_libraries_are_imported_ends_with_1(tmp_path: Path, module: str) -> None:
+    """The moment is told by what the program has imported, not by a clock."""
+    watching = (
+        "import importlib.abc, os, runpy, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "class Watching(importlib.abc.MetaPathFinder):\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        f"        if name == {module!r}: os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Watching())\n"
+        f"sys.argv = ['build_engines.py', '--engines', {str(tmp_path / 'engines')!r}]\n"
+        f"runpy.run_path({str(_ROOT / 'build_engines.py')!r}, run_name='__main__')\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(_ROOT)}
+    ended = subprocess.run([sys.executable, "-c", watching], env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr == "realtime: interrupted before anything was built: run the builder again\n"
+    assert not (tmp_path / "engines").exists()
 
 
 def _of_opset(twin: Path, version: int) -> bytes:
