@@ -48,6 +48,9 @@ from realtime.values import is_file
 
 log = logging.getLogger(__name__)
 
+_ANSWER = 1.0
+"""Seconds that a stream is given to answer before networks are loaded: a wrong address is told at once, a right one answers meanwhile."""
+
 
 class App:
     """One run. `report` is there afterwards, also when the run was interrupted."""
@@ -87,8 +90,10 @@ class App:
         self._warn()
         with ExitStack() as cleanup:
             source = open_input(settings.input, settings.size, settings.fps, mirror=settings.mirror, rotate=settings.rotate)
+            cleanup.callback(source.close)
+            source.begin(_ANSWER)
             sinks = [open_output(text, seal=self._sealer, replace=settings.overwrite) for text in settings.outputs]
-            models = self._models(cleanup)
+            models = self._models(cleanup, source)
             if (enlarger := models.finishing.enlarger) is not None:
                 source.enlarge_by(enlarger.factor, enlarger.enlarge)
             identities = fit_sources(settings, models, self._notify)
@@ -132,7 +137,7 @@ class App:
         if "," in self._settings.device and self._settings.swapper == MESH:
             self._notify(f"--device {self._settings.device}: the mesh swap runs on the processor, so the second GPU has nothing to do")
 
-    def _models(self, cleanup: ExitStack) -> Models:
+    def _models(self, cleanup: ExitStack, source: Transformed) -> Models:
         models = model_store()
         if self._settings.swapper != MESH:
             check_swap_network(self._settings.swapper, swap_options(self._settings), models)
@@ -141,6 +146,7 @@ class App:
         if not all(models.has(name) for name in names):
             self._begins()
         models.ensure(names, self._progress)
+        source.begin()
         return load_models(self._settings, models, cleanup, self._notify, self._kernels)
 
     def _pipeline(

@@ -18,7 +18,7 @@ import pytest
 
 from realtime import app
 from realtime.backends.select import open_session
-from realtime.errors import SinkError, UsageError
+from realtime.errors import SinkError, SourceError, UsageError
 from realtime.models.detectors.yunet import YuNet
 from realtime.models.landmarks.mesh import MeshLandmarker
 from realtime.models.recognisers.sface import SFace
@@ -30,6 +30,7 @@ from realtime.trust.reading import read_mark
 from realtime.trust.xmp import COMPOSITE, source_types
 from realtime.types import Image, OutputFrame, State
 from realtime.vision import geometry
+from tests.sources import rtsp
 from tests.sources.media import write_video
 
 pytestmark = pytest.mark.models
@@ -153,6 +154,32 @@ def test_a_mistyped_output_is_told_before_any_model_is_asked_for(tmp_path, monke
     monkeypatch.setattr(app, "load_models", lambda *_: pytest.fail("models were loaded"))
     with pytest.raises(UsageError, match="there is no output 'windw'"):
         app.run(replace(settings(tmp_path), outputs=("windw",)))
+
+
+def test_a_stream_that_does_not_answer_is_told_before_any_model_is_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(app, "load_models", lambda *_: pytest.fail("models were loaded"))
+    with pytest.raises(SourceError, match=r"'rtsp://127\.0\.0\.1:9/x' cannot be played: .* refused"):
+        app.run(settings(tmp_path, "rtsp://me:secret@127.0.0.1:9/x", "out.mp4"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_network_camera_is_swapped_and_its_password_is_nowhere(tmp_path):
+    """The whole program, as a user calls it."""
+    photo = cv2.resize(cv2.imread(str(TARGET)), (320, 320), interpolation=cv2.INTER_AREA)
+    shown = rtsp.Camera(rtsp.encoded([np.roll(photo, n, axis=1) for n in (0, 2, 4, 6, 8, 8, 6, 4, 2, 0)]), 25.0, login="me:hunter2")
+    with rtsp.camera(shown) as url:
+        address = url.replace("rtsp://", "rtsp://me:hunter2@") + "?key=hunter3"
+        files = ["--output", "out.mp4", "--report", "report.json", "--frame-log", "log.jsonl", "--log-level", "debug"]
+        command = [sys.executable, "-m", "realtime", "--source", str(SOURCE), "--input", address, "--frames", "12", *files]
+        environment = {**os.environ, "PYTHONPATH": str(Path(app.__file__).parents[1])}  # these sources, whose kernels are compiled already
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["states"]["swapped"] > 0
+    assert report["input"] == {"name": f"{url}?...", "kind": "live", "width": 320, "height": 320, "fps": report["input"]["fps"]}
+    assert len(frames_of(tmp_path / "out.mp4")) == 12
+    told = (done.stdout + done.stderr).encode() + b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert b"hunter" not in told
 
 
 def test_a_report_that_cannot_be_written_does_not_hide_what_ended_the_run(tmp_path, monkeypatch):

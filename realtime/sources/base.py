@@ -35,6 +35,12 @@ class Source(Protocol):
     """Frames from one place. `open`, then `read` until EndOfStream, then `close`; `close` may be called from another thread and
     twice, and makes a waiting `read` return."""
 
+    def begin(self, wait: float = 0.0) -> None:
+        """Start what may take long before `open`, and give it up to `wait` seconds. May be left out, and called again.
+
+        Raises SourceError when it has failed by then, as `open` would.
+        """
+
     def open(self) -> SourceInfo:
         """Raises SourceError, or UsageError for a request that can never work."""
 

@@ -24,6 +24,9 @@ _EXACT = 0.02
 class Managed(ABC):
     """`with source:` closes the source at the end; entering does not open it (`open` returns what the caller needs)."""
 
+    def begin(self, wait: float = 0.0) -> None:  # noqa: B027 - most sources open quickly and have nothing to begin
+        """See `Source.begin`."""
+
     @abstractmethod
     def close(self) -> None: ...
 
@@ -81,6 +84,13 @@ class Newest(Generic[T]):
                 self._item = item
                 self._changed.notify_all()
 
+    def there(self, timeout: float) -> bool:
+        """Whether there is an item within `timeout` seconds, which stays. Raises as `take` does."""
+        with self._changed:
+            self._changed.wait_for(self._ready, max(timeout, 0.0))
+            self._raise_ending()
+            return self._item is not None
+
     def fail(self, error: Exception) -> None:
         """Every `take` from now on raises this error."""
         with self._changed:
@@ -106,12 +116,15 @@ class Newest(Generic[T]):
         """
         with self._changed:
             self._changed.wait_for(self._ready, max(timeout, 0.0))
-            if self._closed or (self._ended and self._item is None):
-                raise EndOfStream
-            if self._error is not None:
-                raise self._error
+            self._raise_ending()
             item, self._item = self._item, None
             return item
+
+    def _raise_ending(self) -> None:
+        if self._closed or (self._ended and self._item is None):
+            raise EndOfStream
+        if self._error is not None:
+            raise self._error
 
     def _ready(self) -> bool:
         return self._closed or self._ended or self._error is not None or self._item is not None

@@ -57,6 +57,9 @@ class Transformed(Managed):
         """From the next `open` on, each frame of a file is last enlarged by `enlarge(image, out)`; live sources are left as they are."""
         self._factor, self._enlarge = factor, enlarge
 
+    def begin(self, wait: float = 0.0) -> None:
+        self._source.begin(wait)
+
     def open(self) -> SourceInfo:
         info = self._source.open()
         width, height = (info.height, info.width) if self._rotate in (90, 270) else (info.width, info.height)

@@ -7,6 +7,14 @@ from urllib.parse import urlsplit
 SCHEMES = ("rtsp", "rtsps", "http", "https", "rtmp", "rtmps", "rtp", "srt", "tcp", "udp")
 
 
+def host(url: str) -> str:
+    """The name or address of the host; empty when there is none."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
 def redacted(url: str) -> str:
     """The URL without user, password and query, fit for messages and reports."""
     try:

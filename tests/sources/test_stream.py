@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,12 +12,14 @@ from fractions import Fraction
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import cv2
 import pytest
 
 from realtime.errors import SourceError
-from realtime.sources import stream
 from realtime.sources.base import EndOfStream
-from realtime.sources.stream import StreamSource, redacted
+from realtime.sources.stream import StreamSource
+from realtime.sources.stream_advice import reason
+from realtime.sources.urls import redacted
 from realtime.types import Frame
 from tests.sources.media import plain, write_video
 
@@ -129,6 +132,40 @@ def test_a_file_over_http_plays_at_its_own_speed_and_ends(tmp_path: Path) -> Non
     assert frames[-1].captured_at - frames[0].captured_at >= 0.2 * (frames[-1].seq - frames[0].seq) / 14
 
 
+def test_a_file_that_breaks_off_goes_on_where_it_was(tmp_path: Path) -> None:
+    data = write_video(tmp_path / "v.mkv", [plain(4 * k, SIZE) for k in range(60)], rate=20).read_bytes()
+
+    def behaviour(handler: BaseHTTPRequestHandler, number: int) -> None:
+        start = int((re.match(r"bytes=(\d+)-", handler.headers.get("Range", "")) or [0, 0])[1])
+        handler.send_response(206 if start else 200)
+        handler.send_header("Accept-Ranges", "bytes")
+        handler.send_header("Content-Length", str(len(data) - start))
+        if start:
+            handler.send_header("Content-Range", f"bytes {start}-{len(data) - 1}/{len(data)}")
+        handler.end_headers()
+        handler.wfile.write(data[start:] if number else data[: len(data) // 3])  # the first answer is cut short
+
+    with server(behaviour) as url, StreamSource(url) as source:
+        source.open()
+        levels = []
+        with pytest.raises(EndOfStream):
+            while True:
+                frame = source.read(WAIT)
+                levels += [] if frame is None else [float(frame.image.mean())]
+    assert levels == sorted(levels)
+    assert levels[0] < 60 and levels[-1] > 200
+
+
+def test_a_file_that_is_cut_short_ends_all_the_same(tmp_path: Path) -> None:
+    data = write_video(tmp_path / "v.mkv", [plain(4 * k, SIZE) for k in range(60)], rate=50).read_bytes()
+    cut = data[: len(data) // 2]
+    with server(lambda handler, number: send(handler, cut, length=True)) as url, StreamSource(url) as source:
+        source.open()
+        with pytest.raises(EndOfStream):
+            while True:
+                source.read(WAIT)
+
+
 def test_refusals_are_one_sentence_without_credentials(tmp_path: Path) -> None:
     def forbidden(handler: BaseHTTPRequestHandler, number: int) -> None:
         handler.send_error(401)
@@ -173,5 +210,107 @@ def test_redacted(url: str, shown: str) -> None:
 
 def test_an_input_output_error_comes_with_what_may_be_done() -> None:
     """FFmpeg says no more than that of an unknown host and of a file whose index is out of reach."""
-    said = stream._reason(OSError(errno.EIO, "Input/output error"))
-    assert said == "input/output error; check the host's name, or download the file first and give its path"
+    said = reason(OSError(errno.EIO, "Input/output error"), "http://127.0.0.1/v.mp4")
+    assert said == "input/output error; check the address, or download the file first and give its path"
+
+
+def test_begun_early_a_wrong_address_is_told_before_it_is_opened() -> None:
+    with StreamSource("http://127.0.0.1:9/x") as source:
+        with pytest.raises(SourceError, match="refused"):
+            source.begin(WAIT)
+        with pytest.raises(SourceError, match="refused"):
+            source.open()
+
+
+def test_begun_early_a_live_stream_is_at_its_newest_frame_when_it_is_opened(tmp_path: Path) -> None:
+    data = transport_stream(tmp_path)
+
+    def behaviour(handler: BaseHTTPRequestHandler, number: int) -> None:
+        send(handler, data)
+        while True:
+            handler.wfile.write(data)
+            time.sleep(0.02)
+
+    with server(behaviour) as url, StreamSource(url) as source:
+        source.begin(WAIT)
+        time.sleep(0.3)
+        asked = time.monotonic()
+        source.open()
+        (frame,) = read_some(source, bool)
+    assert frame.captured_at >= asked - 0.1 and frame.seq < 200
+
+
+def test_begun_early_a_file_waits_at_its_first_frame(tmp_path: Path) -> None:
+    data = write_video(tmp_path / "v.mkv", [plain(10 * k, SIZE) for k in range(15)], rate=50).read_bytes()
+    with server(lambda handler, number: send(handler, data, length=True)) as url, StreamSource(url) as source:
+        source.begin(WAIT)
+        time.sleep(0.4)
+        source.open()
+        (first,) = read_some(source, bool)
+    assert first.seq < 5 and first.image.mean() < 60
+
+
+def test_motion_jpeg_in_parts(tmp_path: Path) -> None:
+    """As cameras and their apps serve it: multipart/x-mixed-replace."""
+    pictures = [cv2.imencode(".jpg", plain(12 * k, SIZE))[1].tobytes() for k in range(20)]
+
+    def behaviour(handler: BaseHTTPRequestHandler, number: int) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Type", "multipart/x-mixed-replace; boundary=part")
+        handler.end_headers()
+        for picture in pictures * 20:
+            head = f"--part\r\nContent-Type: image/jpeg\r\nContent-Length: {len(picture)}\r\n\r\n"
+            handler.wfile.write(head.encode() + picture + b"\r\n")
+            time.sleep(0.01)
+
+    with server(behaviour) as url, StreamSource(url) as source:
+        info = source.open()
+        frames = read_some(source, lambda frames: len(frames) >= 10)
+    assert (info.width, info.height, info.live) == (*SIZE, True)
+    assert len({round(float(frame.image.mean())) for frame in frames}) > 3
+
+
+def test_http_live_streaming_of_parts_and_their_list(tmp_path: Path) -> None:
+    data = transport_stream(tmp_path)
+    listed = "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:2\n#EXTINF:1.6,\none.ts\n#EXT-X-ENDLIST\n"
+
+    def behaviour(handler: BaseHTTPRequestHandler, number: int) -> None:
+        send(handler, listed.encode() if handler.path.endswith(".m3u8") else data, length=True)
+
+    with server(behaviour) as url, StreamSource(url.replace(".ts", ".m3u8")) as source:
+        assert source.open().width == SIZE[0]
+        with pytest.raises(EndOfStream):
+            while True:
+                source.read(WAIT)
+
+
+def test_a_live_stream_in_parts_is_no_row_of_bursts(tmp_path: Path) -> None:
+    """Each part comes at once, then none for its length."""
+    data = transport_stream(tmp_path)
+    listed = "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:2\n#EXTINF:1.6,\none.ts\n"
+
+    def behaviour(handler: BaseHTTPRequestHandler, number: int) -> None:
+        send(handler, listed.encode() if handler.path.endswith(".m3u8") else data, length=True)
+
+    with server(behaviour) as url, StreamSource(url.replace(".ts", ".m3u8")) as source:
+        source.open()
+        frames = read_some(source, lambda frames: bool(frames) and frames[-1].seq >= 20)
+    assert frames[-1].captured_at - frames[0].captured_at >= 0.5 * (frames[-1].seq - frames[0].seq) / 25
+
+
+def test_a_stream_that_changes_its_size(tmp_path: Path) -> None:
+    other = write_video(tmp_path / "o.ts", [plain(250, (64, 64))] * 40, codec="mpeg2video").read_bytes()
+    data = transport_stream(tmp_path)
+
+    def behaviour(handler: BaseHTTPRequestHandler, number: int) -> None:
+        send(handler, data)
+        while True:
+            handler.wfile.write(other)
+            time.sleep(0.05)
+
+    with server(behaviour) as url, StreamSource(url) as source:
+        source.open()
+        frames = read_some(source, lambda frames: bool(frames) and frames[-1].image.max() > 230)
+    last = frames[-1].image
+    assert last.shape == (SIZE[1], SIZE[0], 3)
+    assert not last[:, :8].any() and not last[:, -8:].any()
