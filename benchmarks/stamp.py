@@ -7,13 +7,12 @@ and a virtual camera; what was damaged is told by the check and not taken for a 
 from __future__ import annotations
 
 import binascii
-from types import TracebackType
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from realtime.sources.base import Source, SourceInfo
+from realtime.sources.sync import Managed
 from realtime.types import Frame, Image
 
 _TIME, _CHECK = 40, 16
@@ -66,7 +65,7 @@ def _check(time: bytes) -> int:
     return binascii.crc_hqx(time, 0xFFFF)
 
 
-class Stamped:
+class Stamped(Managed):
     """A source whose pictures carry the moment of their capture; implements `Source`."""
 
     def __init__(self, source: Source) -> None:
@@ -83,9 +82,3 @@ class Stamped:
 
     def close(self) -> None:
         self._source.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
