@@ -236,7 +236,7 @@ def built(
     library: str, name: str, work: Path, precision: str, parts: Sequence[Path], graph: str, feeds: Any
 ) -> tuple[Path | None, Row]:
     """The engine, or None and why there is none. Without a GPU TensorRT-RTX builds for compute capability 86."""
-    from realtime.builder import prepare
+    from realtime.builder import prepare, quantise
     from realtime.builder.contract import Contract
     from realtime.builder.wrap import GRAPHS as SHAPES
     from realtime.builder.wrap import wrap
@@ -250,7 +250,7 @@ def built(
             if precision == "fp16":
                 prepare.fp16(part, file, [])
             elif precision == "int8":
-                prepare.int8(part, file, [feeds])
+                quantise.int8(part, file, [feeds])
             files.append(part if precision == "fp32" else file)
         source = files[0]
         if graph:

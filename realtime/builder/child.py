@@ -70,7 +70,7 @@ def refer(graph: str, networks: Sequence[str], role: str, scene_file: str, tools
 
 def make(onnx: str, form: str, samples: str, output: str) -> Value:
     """Write the file of a form: fp16, int8 or int8-u8."""
-    from realtime.builder import prepare
+    from realtime.builder import prepare, quantise
 
     taken = _load_samples(Path(samples))
     notes: list[str] = []
@@ -78,7 +78,7 @@ def make(onnx: str, form: str, samples: str, output: str) -> Value:
         hot = prepare.fp16(Path(onnx), Path(output), taken)
         notes = [f"kept in fp32 for their range: {', '.join(hot)}"] if hot else []
     else:
-        prepare.int8(Path(onnx), Path(output), taken, unsigned=form == "int8-u8")
+        quantise.int8(Path(onnx), Path(output), taken, unsigned=form == "int8-u8")
     return {"notes": notes}
 
 

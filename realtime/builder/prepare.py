@@ -1,14 +1,12 @@
-"""One network at lower precisions, as ONNX files: half precision, and 8-bit integers by quantise and dequantise nodes.
+"""One network at half precision, as an ONNX file; `quantise` writes it in 8 bits.
 
 Precision lives in the graph: TensorRT from version 11 on, TensorRT-RTX and OpenVINO all take it from there.
 """
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +30,6 @@ FULL_PRECISION_OPS = frozenset(
 HALF_MAX = 65504.0
 _HEADROOM = 4.0
 """Other faces than those of the calibration reach further."""
-_QUANTISED = ["Conv", "MatMul", "Gemm"]
-_LAYERS = {*_QUANTISED, "ConvTranspose"}
 _OPSET, _OLDEST_OPSET = 17, 13
 _ADDED = re.compile(r"(graph_input_cast\d+|_output_cast\d+|_cast_to_fp16_node)$")
 """Names of the casts that the converter, in its older and newer versions, adds behind inputs and nodes that stay fp32."""
@@ -53,7 +49,7 @@ def fp16(source: Path, target: Path, samples: Samples) -> list[str]:
     load()
     from onnxruntime.transformers.float16 import DEFAULT_OP_BLOCK_LIST, convert_float_to_float16
 
-    model = _modern(check(source))
+    model = modern(check(source))
     _check_weights(model)
     hot = saturating(source, samples)
     blocked = sorted({*DEFAULT_OP_BLOCK_LIST, *FULL_PRECISION_OPS})
@@ -67,82 +63,14 @@ def saturating(source: Path, samples: Samples, limit: float = HALF_MAX / _HEADRO
     model = _named(onnx.load(source))
     produced = _floats(model)
     largest = dict.fromkeys(produced, 0.0)
-    for values in _inner_values(model, produced, samples[:_PROBED]):
+    for values in inner_values(model, produced, samples[:_PROBED]):
         for name, value in values.items():
             largest[name] = max(largest[name], float(np.abs(value).max(initial=0.0)))
     hot = {name for name, value in largest.items() if not value <= limit}
     return [node.name for node in model.graph.node if hot & {*node.output, *node.input}]
 
 
-def int8(source: Path, target: Path, samples: Samples, *, unsigned: bool = False) -> None:
-    """Write a copy whose convolutions and matrix products take 8-bit integers, their ranges taken from `samples`.
-
-    Signed and symmetric throughout is the form that TensorRT and TensorRT-RTX parse and that OpenVINO runs fastest. `unsigned`:
-    activations in 0..255 with an offset, as the kernels of ONNX Runtime's own CPU provider want them. The first and the last layers stay
-    fp32 (`_outermost`).
-    """
-    load()
-    from onnxruntime.quantization.shape_inference import quant_pre_process
-
-    modern, merged = (target.with_name(f"{stage}-{target.name}") for stage in ("modern", "merged"))
-    onnx.save(_modern(check(source)), modern)
-    with _quiet():
-        try:
-            quant_pre_process(modern, merged, skip_symbolic_shape=True)
-            _quantise(merged, target, samples, unsigned=unsigned)
-        finally:
-            modern.unlink(missing_ok=True)
-            merged.unlink(missing_ok=True)
-    if not any(node.op_type == "QuantizeLinear" for node in onnx.load(target, load_external_data=False).graph.node):
-        raise ModelError(f"{source.name} has no {', '.join(_QUANTISED)} that could be quantised: build it with --precision fp16")
-
-
-def _quantise(merged: Path, target: Path, samples: Samples, *, unsigned: bool) -> None:
-    """By ONNX Runtime's quantiser, of a file that it has prepared."""
-    from onnxruntime import quantization as q
-
-    q.quantize_static(
-        merged,
-        target,
-        _Reader(samples),
-        quant_format=q.QuantFormat.QDQ,
-        op_types_to_quantize=_QUANTISED,
-        per_channel=True,
-        activation_type=q.QuantType.QUInt8 if unsigned else q.QuantType.QInt8,
-        weight_type=q.QuantType.QInt8,
-        nodes_to_exclude=_outermost(onnx.load(merged, load_external_data=False).graph),
-        extra_options={
-            "ActivationSymmetric": not unsigned, "WeightSymmetric": True, "AddQDQPairToWeight": not unsigned, "QuantizeBias": unsigned,
-        },
-    )  # fmt: skip
-
-
-def _outermost(graph: Any) -> list[str]:
-    """Names of the layers that see the network's inputs, or give its outputs, with no other layer between; none when those are all.
-
-    Eight bits with a sign leave a picture 127 levels, and the last layer's error is added to the result as it is. *Measured* on the twin of
-    inswapper_128 at an eighth of its width: 47 dB and a cosine of identities of 0.997 without those two layers, 36 dB and 0.980 with them.
-    They are 0.4% of its work.
-    """
-    layers = [node.name for node in graph.node if node.op_type in _QUANTISED]
-    outer = {*_first(graph.node, {port.name for port in graph.input}, forwards=True)}
-    outer |= {*_first(list(graph.node)[::-1], {port.name for port in graph.output}, forwards=False)}
-    return [] if outer >= set(layers) else sorted(outer)
-
-
-def _first(nodes: Sequence[Any], reached: set[str], *, forwards: bool) -> Iterator[str]:
-    """The layers that are reached from some values without passing another; `nodes` in that order."""
-    for node in nodes:
-        near, far = (node.input, node.output) if forwards else (node.output, node.input)
-        if not reached & set(near):
-            continue
-        if node.op_type in _LAYERS:
-            yield node.name
-        else:
-            reached |= set(far)
-
-
-def _modern(model: Any) -> Any:
+def modern(model: Any) -> Any:
     """In an opset that knows a scale for each channel (13 on); files of swap networks are often older."""
     opset = next((each.version for each in model.opset_import if each.domain in ("", "ai.onnx")), _OPSET)
     return model if opset >= _OLDEST_OPSET else version_converter.convert_version(model, _OPSET)
@@ -171,7 +99,7 @@ def _sort(graph: Any) -> None:
     made = {name for node in waiting for name in node.output} - {""}
     done: list[Any] = []
     while waiting:
-        ready = [node for node in waiting if not made & set(_reads(node))]
+        ready = [node for node in waiting if not made & set(reads(node))]
         if not ready:
             raise ModelError("the network is a circle: export it anew")
         done += ready
@@ -181,12 +109,12 @@ def _sort(graph: Any) -> None:
     graph.node.extend(done)
 
 
-def _reads(node: Any) -> Iterator[str]:
+def reads(node: Any) -> Iterator[str]:
     """What a node needs, its branches included."""
     yield from node.input
     for attribute in node.attribute:
         for inner in attribute.g.node:
-            yield from _reads(inner)
+            yield from reads(inner)
 
 
 def _casts_to(node: Any, element: int) -> bool:
@@ -200,28 +128,6 @@ def _drop_unused(graph: Any, outputs: set[str]) -> None:
         if node.op_type == "Cast" and not used & set(node.output):
             graph.node.remove(node)
             used = outputs | {name for other in graph.node for name in other.input}
-
-
-class _Reader:
-    """Hands the samples out one by one, as ONNX Runtime's calibration asks for them."""
-
-    def __init__(self, samples: Samples) -> None:
-        self._rest: Iterator[Mapping[str, Array]] = iter(samples)
-
-    def get_next(self) -> dict[str, Array] | None:
-        sample = next(self._rest, None)
-        return None if sample is None else dict(sample)
-
-
-@dataclass(frozen=True, slots=True)
-class _quiet:  # noqa: N801 - reads as a statement
-    """The quantiser's advice for its own command line stays out of ours."""
-
-    def __enter__(self) -> None:
-        logging.disable(logging.WARNING)
-
-    def __exit__(self, *_: object) -> None:
-        logging.disable(logging.NOTSET)
 
 
 def _check_weights(model: Any) -> None:
@@ -246,12 +152,13 @@ def _floats(model: Any) -> list[str]:
     return [name for name in inner if known.get(name) == onnx.TensorProto.FLOAT]
 
 
-def _inner_values(model: Any, names: Sequence[str], samples: Samples) -> Iterator[dict[str, Array]]:
+def inner_values(model: Any, names: Sequence[str], samples: Samples) -> Iterator[dict[str, Array]]:
+    """For each sample the values of these tensors."""
     onnxruntime = load()
     probe = onnx.ModelProto()
     probe.CopyFrom(model)
     have = {output.name for output in probe.graph.output}
-    probe.graph.output.extend(onnx.helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, None) for n in names if n not in have)
+    probe.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name not in have)
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 3

@@ -25,7 +25,7 @@ fp16(Path(sys.argv[1]), Path(sys.argv[1] + ".half"), [])
 _INT8 = """
 from contextlib import suppress
 import numpy as np
-from realtime.builder.prepare import int8
+from realtime.builder.quantise import int8
 from realtime.errors import ModelError
 with suppress(ModelError):  # it has no product that could be quantised
     int8(Path(sys.argv[1]), Path(sys.argv[1] + ".int8"), [{"x": np.ones((1, 4), np.float32)}])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from realtime.backends.onnxruntime import OnnxRuntimeSession
-from realtime.builder import manifest, prepare
+from realtime.builder import manifest, quantise
 from realtime.builder.targets.base import target
 from realtime.models.records import sha256_of
 from realtime.networks import open_networks
@@ -22,7 +22,7 @@ def engines(tmp_path: Path, twin: Path) -> Path:
     quantised, path = tmp_path / "int8.onnx", folder / "twin.openvino.int8.01234567.blob"
     with OnnxRuntimeSession(twin) as session:
         sample = {spec.name: np.random.default_rng(0).random(spec.shape, np.float32) for spec in session.specs.inputs}
-    prepare.int8(twin, quantised, [sample])
+    quantise.int8(twin, quantised, [sample])
     built = target("openvino").build(quantised, "int8", path, (), {}, folder)
     entry = manifest.Entry(
         target="openvino",

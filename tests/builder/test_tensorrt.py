@@ -18,7 +18,7 @@ from realtime.backends import engine
 from realtime.backends.engine import EXTRAS
 from realtime.backends.gpus import Gpu, first_gpu
 from realtime.backends.onnxruntime import OnnxRuntimeSession
-from realtime.builder import manifest, prepare
+from realtime.builder import manifest, prepare, quantise
 from realtime.builder.contract import Contract
 from realtime.builder.recipes import DEFAULT_MODELS
 from realtime.builder.run import Plan, WriteScenes, build
@@ -29,7 +29,7 @@ from realtime.errors import BackendError
 from realtime.models.store import ModelStore
 from realtime.types import Array
 from tests.builder.conftest import around_swapper, network
-from tests.twins.inswapper import random_twin
+from tests.twins.inswapper import full_twin
 
 real = pytest.mark.skipif(
     importlib.util.find_spec("tensorrt_rtx") is None, reason="TensorRT-RTX is not installed: pip install tensorrt-rtx"
@@ -83,7 +83,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Forms:
             return network
         if key not in made:
             made[key] = folder / f"{len(made)}.onnx"
-            {"fp16": prepare.fp16, "int8": prepare.int8}[precision](network, made[key], [_sample(network)])
+            {"fp16": prepare.fp16, "int8": quantise.int8}[precision](network, made[key], [_sample(network)])
         return made[key]
 
     return prepare_once
@@ -128,7 +128,7 @@ class TestEveryPrecision:
 @pytest.fixture(scope="module")
 def inswapper(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("twin") / "inswapper_128.onnx"
-    onnx.save(random_twin(), path)
+    onnx.save(full_twin(1 / 16), path)
     return path
 
 
