@@ -18,7 +18,7 @@ from realtime.backends import cuda, engine, place
 from realtime.backends.base import TensorSpec, UnavailableError
 from realtime.backends.gpus import Gpu, gpus
 from realtime.backends.onnxruntime import load
-from realtime.builder import prepare
+from realtime.builder import prepare, quantise
 from realtime.builder.contract import Contract
 from realtime.builder.wrap import wrap
 from realtime.models.store import ModelStore
@@ -184,7 +184,7 @@ def test_lower_precisions_by_themselves_stay_far_within_the_tolerances(
     assert truth["presence"][0] > 0.99, "the region is that of the face"
     assert script.difference(script.on_processor(whole, feeds), truth) < script.TOLERANCE["fp16"] / 10
     quantised, feeds = tmp_path / "int8.onnx", script.feeds_of("mesh", mesh)
-    prepare.int8(mesh, quantised, [feeds])
+    quantise.int8(mesh, quantised, [feeds])
     assert script.difference(script.on_processor(quantised, feeds), script.on_processor(mesh, feeds)) < script.TOLERANCE["int8"] / 5
 
 
