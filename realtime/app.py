@@ -17,13 +17,14 @@ from realtime.errors import RealtimeError, SinkError
 from realtime.finders import MESH, needed
 from realtime.finishing import Finishing, wishes
 from realtime.following import Stage, beside, infer_stage, references
-from realtime.loading import Models, fit_sources, load_models, swap_options
+from realtime.loading import Models, fit_sources, load_models, photo_recogniser, swap_options
 from realtime.models.base import Identity
 from realtime.models.landmarks.fused import FusedLandmarker
 from realtime.models.landmarks.swapping import SwappingLandmarker
-from realtime.models.store import Progress
+from realtime.models.store import ModelStore, Progress
 from realtime.networks import Notify
 from realtime.opening import check_swap_network
+from realtime.photos.album import Album
 from realtime.pipeline.controls import Controls
 from realtime.pipeline.finish import Finisher, OnLost
 from realtime.pipeline.pipeline import Limits, Pipeline
@@ -64,10 +65,12 @@ class App:
         kernels: Callable[[], None] | None = None,
         count: Callable[[int, int | None], None] = lambda done, total: None,
         begins: Callable[[], None] = lambda: None,
+        photos: Album | None = None,
     ) -> None:
         """`kernels`: see `load_models`. `count` is told how many frames of a video file are done, and of how many, if that is known.
 
         `begins` is called, perhaps twice, when there begins to be something that an end has to put in order: a download, or the run itself.
+        `photos`: what `check` has looked at.
         """
         self._settings = settings
         self._kernels = kernels
@@ -75,6 +78,7 @@ class App:
         self._begins = begins
         self._notify = notify
         self._progress = progress
+        self._photos = photos or Album()
         self.report: dict[str, Any] | None = None
         self.telemetry = Telemetry()
         self.controls = Controls()
@@ -93,10 +97,12 @@ class App:
             cleanup.callback(source.close)
             source.begin(_ANSWER)
             sinks = [open_output(text, seal=self._sealer, replace=settings.overwrite) for text in settings.outputs]
-            models = self._models(cleanup, source)
+            store = model_store()
+            models = self._models(store, cleanup, source)
             if (enlarger := models.finishing.enlarger) is not None:
                 source.enlarge_by(enlarger.factor, enlarger.enlarge)
-            identities = fit_sources(settings, models, self._notify)
+            with photo_recogniser(settings, models, store) as recogniser:
+                identities = fit_sources(settings, models, self._notify, self._photos.take, recogniser)
             self._begins()
             frame_log = cleanup.enter_context(FrameLog(settings.frame_log)) if settings.frame_log else None
             pipeline = self._pipeline(models, identities, source, sinks, frame_log)
@@ -137,17 +143,15 @@ class App:
         if "," in self._settings.device and self._settings.swapper == MESH:
             self._notify(f"--device {self._settings.device}: the mesh swap runs on the processor, so the second GPU has nothing to do")
 
-    def _models(self, cleanup: ExitStack, source: Transformed) -> Models:
-        models = model_store()
+    def _models(self, store: ModelStore, cleanup: ExitStack, source: Transformed) -> Models:
         if self._settings.swapper != MESH:
-            check_swap_network(self._settings.swapper, swap_options(self._settings), models)
-        wanted = wishes(self._settings, models.has).models(models.has)
-        names = (*needed(self._settings, models), *wanted)
-        if not all(models.has(name) for name in names):
+            check_swap_network(self._settings.swapper, swap_options(self._settings), store)
+        wanted = wishes(self._settings, store.has).models(store.has)
+        if lacking := store.lacking((*needed(self._settings, store), *wanted)):
             self._begins()
-        models.ensure(names, self._progress)
+            store.fetch(lacking, progress=self._progress)
         source.begin()
-        return load_models(self._settings, models, cleanup, self._notify, self._kernels)
+        return load_models(self._settings, store, cleanup, self._notify, self._kernels)
 
     def _pipeline(
         self, models: Models, identities: Sequence[Identity], source: Transformed, sinks: Sequence[Sink], frame_log: FrameLog | None
@@ -173,7 +177,8 @@ class App:
         return pipeline
 
     def _infer(self, models: Models, identities: Sequence[Identity], picture: bool) -> Stage:
-        known = references(self._settings, models.photo_detector, models.photo_landmarker, models.recogniser, self._notify)
+        finders = models.photo_detector, models.photo_landmarker, models.recogniser
+        known = references(self._settings, *finders, self._notify, self._photos.take)
         used = models.detector, models.landmarker, models.recogniser, models.swapper
         return infer_stage(self._settings, *used, identities, self.controls, known, picture)
 
@@ -264,5 +269,5 @@ def run(
     settings: Settings, *, notify: Notify = log.info, progress: Progress | None = None, kernels: Callable[[], None] | None = None
 ) -> dict[str, Any]:
     """Run once with these settings; the report's keys are those of `Telemetry.report`. Mistakes are told before anything is loaded."""
-    check(settings)
-    return App(settings, notify=notify, progress=progress, kernels=kernels).run()
+    photos = check(settings)
+    return App(settings, notify=notify, progress=progress, kernels=kernels, photos=photos).run()

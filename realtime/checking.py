@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from realtime.faces import rule
 from realtime.settings import Settings
 
+if TYPE_CHECKING:
+    from realtime.photos.album import Album
 
-def check(settings: Settings) -> None:
-    """Look at the outputs, the input and the photos, and leave everything as it was.
+
+def check(settings: Settings) -> Album:
+    """Look at the outputs, the input and the photos, which the run takes from the album, and leave everything as it was.
 
     Cheapest first: each part imports what the run needs anyway, the later ones more of it. Raises RealtimeError as the run itself would.
     """
@@ -22,14 +26,16 @@ def check(settings: Settings) -> None:
     for path in (settings.report, settings.frame_log):
         if path is not None and (path.is_file() or not path.exists()):  # a device takes it all
             probe(path, replace=True)
-    from realtime.photos.read import read_photo
+    from realtime.photos.album import Album
 
+    album = Album()
     for path in _photos(settings):
-        read_photo(path)
+        album.look(path)
     from realtime.sources.select import check_file, open_input
 
     open_input(settings.input, settings.size, settings.fps)
     check_file(settings.input)
+    return album
 
 
 def _photos(settings: Settings) -> Iterator[Path]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from realtime.errors import UsageError, reason
+from realtime.errors import AbsentError, UsageError, reason
 from realtime.faces import MAIN, parse_faces, parse_map, resolve, rule
 from realtime.models.choose import model_choice
 from realtime.models.finishes.choice import COLOURS, MASKS, REGIONS, names, parse_enhancer, parse_enlarger, parse_padding
@@ -238,7 +238,7 @@ def parse_value(option: Option, value: object, where: str) -> object:
             raise UsageError(f"{where}: it is empty; expected {option.expected}") from None
         raise UsageError(f"{where}: {value!r} is not {option.expected}{hint}") from None
     except UsageError as error:
-        raise UsageError(f"{where}: {error}") from None
+        raise type(error)(f"{where}: {error}") from None
 
 
 def load_settings(given: Mapping[str, object], config_file: Path | None = None) -> Settings:
@@ -252,10 +252,10 @@ def load_settings(given: Mapping[str, object], config_file: Path | None = None) 
     from_file = read_config(path) if config_file or os.path.isfile(path) else {}  # noqa: PTH113
     values: dict[str, Any] = {}
     for option in OPTIONS:
+        if option.name in from_file:
+            values.update(_from_file(option, from_file[option.name], path, overridden=option.name in given))
         if option.name in given:
             values[option.field] = parse_value(option, given[option.name], f"--{option.name}")
-        elif option.name in from_file:
-            values[option.field] = parse_value(option, from_file[option.name], f"'{option.name}' in {path}")
     if values.get("map"):
         values["sources"], values["map"] = resolve(values["map"], values.get("sources", ()))
         if values.get("faces", MAIN) != MAIN:
@@ -267,6 +267,16 @@ def load_settings(given: Mapping[str, object], config_file: Path | None = None) 
     settings = Settings(**values)
     _keep_apart(settings, path if from_file else None)
     return settings
+
+
+def _from_file(option: Option, value: object, path: Path, *, overridden: bool) -> dict[str, object]:
+    """The field with its value. Of one that the command line overrides, the files that it names need not be there: nothing then."""
+    try:
+        return {option.field: parse_value(option, value, f"'{option.name}' in {path}")}
+    except AbsentError:
+        if overridden:
+            return {}
+        raise
 
 
 def _keep_apart(settings: Settings, config_file: Path | None) -> None:

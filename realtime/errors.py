@@ -10,10 +10,26 @@ def is_full(error: BaseException) -> bool:
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
+def is_too_large(error: BaseException) -> bool:
+    """Whether a system error says that a file may not get any larger, though there is room."""
+    return isinstance(error, OSError) and error.errno == errno.EFBIG
+
+
+def room_for(error: BaseException) -> str:
+    """How room is made for what could not be written; empty where room is not what is lacking."""
+    if is_full(error):
+        return "free some space or give another folder"
+    if is_too_large(error):
+        return "lift the limit (`ulimit -f unlimited`), or give a folder on another disk where it is the disk's, as of 4 GB on FAT"
+    return ""
+
+
 def reason(error: BaseException) -> str:
     """What the system or FFmpeg says, in words, e.g. "permission denied"."""
     if is_full(error):
         return "the disk is full"
+    if is_too_large(error):
+        return "the file has reached the size that is allowed here"
     return str(getattr(error, "strerror", None) or error).lower()
 
 
@@ -37,6 +53,10 @@ class UsageError(RealtimeError):
     """The request cannot be carried out as given: a bad option, a missing file, a photo without a face."""
 
     exit_code = 2
+
+
+class AbsentError(UsageError):
+    """A file or folder that is named is not there, or not to be used now; there is nothing wrong with the way in which it was named."""
 
 
 class SourceError(RealtimeError):

@@ -11,6 +11,7 @@ from realtime import faces
 from realtime.backends.select import BACKENDS, backend_of
 from realtime.errors import UsageError
 from realtime.models.base import Detector, Identity, Landmarker, Recogniser, Swapper
+from realtime.photos.read import read_photo
 from realtime.photos.source import load_source
 from realtime.pipeline.controls import Controls
 from realtime.pipeline.infer import Infer
@@ -20,7 +21,7 @@ from realtime.profiles import PROFILES
 from realtime.settings import Settings
 from realtime.tracking import Everyone, Gallery, People, Ranked, SeveralTracker, Tracker, TrackerSettings, largest, left, nth, right
 from realtime.tracking.choice import Choice, Rank
-from realtime.types import Floats
+from realtime.types import Floats, Image
 from realtime.vision import geometry
 
 MOST_FACES: Final = 8
@@ -44,9 +45,14 @@ def tracking(settings: Settings, patient: bool = False) -> TrackerSettings:
 
 
 def references(
-    settings: Settings, detector: Detector, landmarker: Landmarker, recogniser: Recogniser | None, notify: Notify
+    settings: Settings,
+    detector: Detector,
+    landmarker: Landmarker,
+    recogniser: Recogniser | None,
+    notify: Notify,
+    read: Callable[[Path], Image] = read_photo,
 ) -> list[Floats]:
-    """An embedding for each person who is looked for. Raises UsageError for a photo without a face."""
+    """An embedding for each person who is looked for. `read` gives the picture of a file. Raises UsageError for a photo without a face."""
     photo = faces.rule(settings.faces).photo
     paths: list[Path] = [path for _, path in settings.map] if photo is None else [photo]
     if not paths:
@@ -55,7 +61,7 @@ def references(
         raise UsageError("--map and --faces reference: need a network that knows faces: give one with --recogniser, or leave that out")
     found = []
     for path in paths:
-        photos, notes = load_source([path], detector, landmarker)
+        photos, notes = load_source([path], detector, landmarker, read)
         for note in notes:
             notify(note)
         found.append(recogniser.embed(photos[0].image, geometry.five_points(photos[0].landmarks.points)).copy())

@@ -1,18 +1,37 @@
-"""Ctrl-C while there is nothing yet, or no longer, that would have to be put in order: it ends the process on the spot, without a word
-unless a command has one to say.
+"""Ctrl-C, and how a program ends by it.
 
-Python's own answer, an exception wherever the program happens to be, is no good there: raised while a library is imported it becomes that
-library's complaint, and raised after the end it is a traceback. This module imports nothing of ours and next to nothing else, so that it
-comes before what takes long.
+While there is nothing yet, or no longer, that would have to be put in order, it ends the process on the spot, without a word unless a
+command has one to say. Python's own answer, an exception wherever the program happens to be, is no good there: raised while a library is
+imported it becomes that library's complaint, and raised after the end it is a traceback. In between it is that exception, once: who presses
+the keys three times in a row means no more than who presses them once, and a second exception would break off what puts things in order
+after the first.
+
+This module imports nothing of ours and next to nothing else, so that it comes before what takes long.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import time
 
 BY_SIGNAL = 128
 """What shells report for a program ended by a signal is this and its number: 130 for Ctrl-C, 143 for SIGTERM."""
+SAME_WISH = 2.0
+"""Seconds in which more interrupts after the first change nothing, as it takes one to end a run; a later one breaks off what hangs."""
+
+
+class Raise:
+    """What answers a signal with KeyboardInterrupt, whose argument is the signal's number."""
+
+    def __init__(self) -> None:
+        self._first = -SAME_WISH
+
+    def __call__(self, number: int, _frame: object) -> None:
+        now = time.monotonic()
+        if now - self._first >= SAME_WISH:
+            self._first = now
+            raise KeyboardInterrupt(number)
 
 
 class _Leave:
@@ -30,12 +49,23 @@ def leave_at_once(status: int = BY_SIGNAL + signal.SIGINT, words: str = "") -> N
 
     Where it is ignored, as in a script's background, it still is.
     """
-    answer = signal.getsignal(signal.SIGINT)
-    if answer is signal.default_int_handler or isinstance(answer, _Leave):
+    if _answered():
         signal.signal(signal.SIGINT, _Leave(status, words))
 
 
-def raise_again() -> None:
-    """From now on Ctrl-C raises KeyboardInterrupt, as it does in Python: what was begun is finished, closed or taken back on its way."""
-    if isinstance(signal.getsignal(signal.SIGINT), _Leave):
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+def raise_again() -> Raise:
+    """From now on Ctrl-C raises KeyboardInterrupt, as it does in Python: what was begun is finished, closed or taken back on its way.
+
+    Gives what answers, for other signals, too. Where Ctrl-C is ignored it still is.
+    """
+    now = signal.getsignal(signal.SIGINT)
+    answer = now if isinstance(now, Raise) else Raise()
+    if _answered():
+        signal.signal(signal.SIGINT, answer)
+    return answer
+
+
+def _answered() -> bool:
+    """Whether Ctrl-C has one of our answers, or Python's own."""
+    now = signal.getsignal(signal.SIGINT)
+    return now is signal.default_int_handler or isinstance(now, Raise | _Leave)

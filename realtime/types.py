@@ -200,6 +200,8 @@ class OutputFrame:
     media_time: float | None = None
     frozen: bool = False
     """An earlier frame, in which a face was swapped, stands in for this one."""
+    card: bool = False
+    """The placeholder: nothing of the frame is in the picture."""
 
     @property
     def shows_swap(self) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from realtime.errors import UsageError
+from realtime.errors import AbsentError, UsageError
 
 SIZES = {"360p": (640, 360), "480p": (640, 480), "540p": (960, 540), "720p": (1280, 720), "1080p": (1920, 1080), "1440p": (2560, 1440)}
 
@@ -41,11 +41,11 @@ def existing_file(value: Any, what: str) -> Path:
         raise ValueError
     path = Path(value).expanduser()
     if path.is_dir():
-        raise UsageError(f"the {what} {value} is a folder: name a file in it")
+        raise AbsentError(f"the {what} {value} is a folder: name a file in it")
     if not path.is_file():
-        raise UsageError(f"the {what} {value} does not exist: check the name (the current folder is {Path.cwd()})")
+        raise AbsentError(f"the {what} {value} does not exist: check the name (the current folder is {Path.cwd()})")
     if not os.access(path, os.R_OK):
-        raise UsageError(f"the {what} {value} may not be read: make it readable")
+        raise AbsentError(f"the {what} {value} may not be read: make it readable")
     return path
 
 
@@ -137,11 +137,11 @@ def parse_target(value: Any) -> Path:
     if "\0" in str(path):
         raise ValueError
     if path.is_dir():
-        raise UsageError(f"cannot write {value}: it is a folder, name a file in it")
+        raise AbsentError(f"cannot write {value}: it is a folder, name a file in it")
     if not path.parent.is_dir():
-        raise UsageError(f"cannot write {value}: the folder {path.parent} does not exist, make it first")
+        raise AbsentError(f"cannot write {value}: the folder {path.parent} does not exist, make it first")
     if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise UsageError(f"cannot write {value}: permission denied, choose a folder you may write to")
+        raise AbsentError(f"cannot write {value}: permission denied, choose a folder you may write to")
     return path
 
 
@@ -151,7 +151,7 @@ def parse_folder(value: Any) -> Path:
     if "\0" in str(path):
         raise ValueError
     if not path.is_dir():
-        raise UsageError(f"there is no folder {value}: check its name")
+        raise AbsentError(f"there is no folder {value}: check its name")
     return path
 
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,8 +16,9 @@ import av
 import cv2
 import numpy as np
 import pytest
+from PIL import Image as Pil
 
-from realtime import app
+from realtime import app, cli
 from realtime.backends.select import open_session
 from realtime.errors import SinkError, SourceError, UsageError
 from realtime.models.detectors.yunet import YuNet
@@ -115,13 +117,32 @@ def test_a_file_keeps_every_frame_its_times_and_its_sound(tmp_path):
     assert read_mark(frames[10:20]).found
 
 
-def test_a_picture_without_a_face_gives_the_placeholder_and_not_the_picture(tmp_path):
-    room = tmp_path / "room.png"
-    cv2.imwrite(str(room), np.random.default_rng(0).integers(0, 255, (240, 320, 3), np.uint8))
-    report = app.run(settings(tmp_path, room, "out.png"))
-    assert report["states"] == {"starting": 1}
-    assert report["hidden_frames"] == 1
-    assert np.abs(cv2.imread(str(tmp_path / "out.png")).astype(int) - cv2.imread(str(room))).mean() > 30
+def empty_room(path: Path) -> Path:
+    cv2.imwrite(str(path), np.random.default_rng(0).integers(0, 255, (240, 320, 3), np.uint8))
+    return path
+
+
+def test_of_a_picture_without_a_face_nothing_is_written(tmp_path):
+    old = tmp_path / "old.png"
+    old.write_bytes(b"what was there")
+    report = app.run(settings(tmp_path, empty_room(tmp_path / "room.png"), "out.png", "old.png", overwrite=True))
+    assert (report["states"], report["hidden_frames"]) == ({"starting": 1}, 1)
+    assert not (tmp_path / "out.png").exists() and old.read_bytes() == b"what was there"
+
+
+def test_a_picture_without_a_face_is_a_failure_in_one_sentence(tmp_path, capsys):
+    room, target = empty_room(tmp_path / "room.png"), tmp_path / "out.png"
+    assert cli.main(["--source", str(SOURCE), "--input", str(room), "--output", str(target)]) == 1
+    out, err = capsys.readouterr()
+    assert out == "" and err.splitlines()[-1].startswith("realtime: no face to swap was found in room.png, so nothing was written: ")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["room.png"]
+
+
+def test_a_video_without_a_face_keeps_its_length_but_shows_nothing_of_it(tmp_path):
+    film = write_video(tmp_path / "in.mp4", [cv2.imread(str(empty_room(tmp_path / "room.png")))] * 5)
+    assert app.run(settings(tmp_path, film, "out.mp4"))["hidden_frames"] == 5
+    frames = frames_of(tmp_path / "out.mp4")
+    assert len(frames) == 5 and np.abs(frames[2].astype(int) - cv2.imread(str(tmp_path / "room.png"))).mean() > 30
 
 
 def test_pass_warns_before_it_shows_anything(tmp_path):
@@ -144,10 +165,20 @@ def test_two_people_under_one_source_are_noticed(tmp_path):
     said: list[str] = []
     pair = replace(settings(tmp_path, TARGET, "out.png"), overwrite=True)
     app.run(replace(pair, sources=((SOURCE, TARGET),)), notify=said.append)
-    assert any("p006_studio.jpg and p001_studio.jpg do not look like one person" in sentence for sentence in said)
+    assert any("p006_studio.jpg does not look like p001_studio.jpg" in sentence for sentence in said)
     said.clear()
     app.run(replace(pair, sources=((DATA / "p006_studio.jpg", DATA / "p006_selfie.jpg"),)), notify=said.append)
-    assert not any("one person" in sentence for sentence in said)
+    assert not any("does not look like" in sentence for sentence in said)
+
+
+def test_the_odd_one_out_is_noticed_where_it_comes_first_and_nobody_is_recognised_in_the_run(tmp_path):
+    said: list[str] = []
+    sources = (DATA / "p001_studio.jpg", DATA / "p009_studio.jpg", DATA / "p009_selfie.jpg")  # SFace: 0.51 between the portraits
+    light = replace(settings(tmp_path, TARGET, "out.png", profile="light"), sources=(sources,))
+    report = app.run(light, notify=said.append)
+    (sentence,) = (sentence for sentence in said if "does not look like" in sentence)
+    assert sentence.startswith("p001_studio.jpg does not look like the person in the other photos: leave it out, or for two people give")
+    assert "recogniser" not in report["roles"]
 
 
 def test_a_mistyped_output_is_told_before_any_model_is_asked_for(tmp_path, monkeypatch):
@@ -195,6 +226,22 @@ def test_a_report_that_cannot_be_written_does_not_hide_what_ended_the_run(tmp_pa
     with pytest.raises(SinkError, match="the cable is out"):
         app.run(settings(tmp_path, TARGET, "out.png", report=folder / "r.json"), notify=said.append)
     assert any("cannot write the report" in sentence for sentence in said)
+
+
+def test_a_start_decodes_a_photo_once_and_asks_once_how_a_model_is(tmp_path, monkeypatch):
+    class LoadedError(Exception):
+        pass
+
+    opened: list[str] = []
+    asked: list[str] = []
+    opening, asking, loading = Pil.open, ModelStore.status, app.load_models
+    monkeypatch.setattr(Pil, "open", lambda path, *more: opened.append(Path(path).name) or opening(path, *more))
+    monkeypatch.setattr(ModelStore, "status", lambda store, name: asked.append(name) or asking(store, name))
+    monkeypatch.setattr(app, "load_models", lambda *given: counts.update(Counter(asked)) or loading(*given))
+    counts: Counter[str] = Counter()
+    app.run(settings(tmp_path, TARGET, "out.png", faces=f"reference:{DATA / 'p006_selfie.jpg'}"))
+    assert (opened.count(SOURCE.name), opened.count("p006_selfie.jpg")) == (1, 1)
+    assert counts == {"yunet_320": 1, "mesh": 1, "sface": 1}
 
 
 def test_there_is_something_to_put_in_order_from_the_run_on_and_not_while_it_loads(tmp_path, monkeypatch):

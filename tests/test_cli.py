@@ -13,7 +13,7 @@ import pytest
 
 import realtime
 from realtime import cli
-from realtime.commands import run
+from realtime.commands import ending, run
 from realtime.config import OPTIONS
 from realtime.errors import SinkError
 from realtime.pipeline.finish import NOTHING_LEFT
@@ -38,7 +38,7 @@ def fake_app(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 
     class FakeApp:
         def __init__(self, settings: Settings, **given: object) -> None:
-            assert set(given) == {"notify", "progress", "kernels", "count", "begins"}
+            assert set(given) == {"notify", "progress", "kernels", "count", "begins", "photos"}
             seen.settings = settings
             self.report: dict[str, Any] | None = None
 
@@ -106,7 +106,7 @@ def test_a_run_that_was_ended_while_its_networks_failed_says_so(fake_app: Simple
 
 
 def test_a_few_frames_that_an_output_missed_are_not_worth_a_word() -> None:
-    assert run.afterwords({"outputs": [{"name": "out.mp4", "written": 999, "missed": 1}]}, "hide") == []
+    assert ending.afterwords({"outputs": [{"name": "out.mp4", "written": 999, "missed": 1}]}, "hide") == []
 
 
 def of_a_file(kind: str, states: dict[str, int], seconds: float = 2.0) -> dict[str, Any]:
@@ -153,9 +153,30 @@ def test_a_picture_without_a_face_is_a_failure_that_is_told(fake_app: SimpleName
     fake_app.report = of_a_file("picture", {"starting": 1})
     assert cli.main(["--source", __file__, "--output", "out.png"]) == 1
     out, err = capsys.readouterr()
-    assert out == "out.png: 1 picture, not swapped\n"
-    assert "no face to swap was found in in: the placeholder was written in its place" in err and err.count("\n") == 1
+    assert out == ""
+    assert "no face to swap was found in in, so nothing was written: " in err and err.count("\n") == 1
     assert "--rotate" in err and "--min-face" in err
+
+
+def test_a_live_run_names_the_files_that_it_wrote(fake_app: SimpleNamespace, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    written = tmp_path / "call.mp4"
+    argv = ["--source", __file__, "--output", "null", "--output", str(written), "--output", "window"]
+    assert cli.main(argv) == 0
+    assert capsys.readouterr().out.startswith(f"{written}: 3 frames in 0.1 s (30.0 fps), 0 dropped, ")
+    written.touch()
+    fake_app.ending = KeyboardInterrupt()
+    assert cli.main([*argv, "--overwrite"]) == 130
+    assert capsys.readouterr().out.startswith(f"{written}: 3 frames in 0.1 s")
+
+
+def test_a_live_run_without_a_face_says_that_it_left_no_picture(fake_app: SimpleNamespace, capsys: pytest.CaptureFixture[str]) -> None:
+    fake_app.report = of_a_file("live", {"starting": 30})
+    assert cli.main(["--source", __file__, "--output", "last.png", "--output", "call.mp4"]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("call.mp4: 30 frames") and err.startswith("realtime: last.png was not written: no face was found")
+    fake_app.report = {**of_a_file("live", {"starting": 30}), "hidden_frames": 0}  # passed on
+    assert cli.main(["--source", __file__, "--output", "last.png"]) == 0
+    assert capsys.readouterr().out.startswith("last.png: 30 frames")
 
 
 @pytest.mark.parametrize(("kind", "limit"), [("live", "--seconds"), ("live", "--frames"), ("file", "--seconds")])

@@ -150,6 +150,33 @@ def test_bad_files_name_file_and_key(photo: Path, tmp_path: Path, text: str, sai
     assert said.format(file=file) in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "name", "value", "said"),
+    [
+        ("fps = true", "fps", "60", "'fps' in {file}: True is not a number"),
+        ("profile = 'qualty'", "profile", "light", "'profile' in {file}: 'qualty' is not one of"),
+        ("mask = 'bxo'", "mask", "off", "'mask' in {file}: there is no 'bxo' here"),
+        ("source = [1]", "source", [[__file__]], "'source' in {file}: [1] is not a list of photo files"),
+    ],
+)
+def test_a_bad_value_in_a_file_is_told_though_the_command_line_overrides_it(
+    photo: Path, tmp_path: Path, text: str, name: str, value: object, said: str
+) -> None:
+    file = written(tmp_path, text)
+    with pytest.raises(UsageError) as caught:
+        load_settings({"source": [[str(photo)]], name: value}, file)
+    assert str(caught.value).startswith(said.format(file=file))
+
+
+def test_files_that_are_named_in_a_file_and_overridden_need_not_be_there(photo: Path, tmp_path: Path) -> None:
+    file = written(tmp_path, "source = 'gone.jpg'\noutput = 'gone/out.mp4'\nreport = 'gone/r.json'\nfaces = 'reference:gone.jpg'")
+    given_values = {"source": [[str(photo)]], "output": ["null"], "report": str(tmp_path / "r.json"), "faces": "main"}
+    assert load_settings(given_values, file) == Settings(sources=((photo,),), outputs=("null",), report=tmp_path / "r.json")
+    del given_values["source"]
+    with pytest.raises(UsageError, match=r"'source' in .*: the source photo gone\.jpg does not exist"):
+        load_settings(given_values, file)
+
+
 def test_a_file_that_is_not_utf_8_is_told(photo: Path, tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_bytes(b"# caf\xe9\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import errno
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from realtime import errors
+from realtime.errors import is_full, reason, room_for
 
 PACKAGE = Path(errors.__file__).parent
 OURS = {name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, errors.RealtimeError)}
@@ -58,3 +60,11 @@ def test_all_begin_small_and_end_without_a_full_stop() -> None:
 )
 def test_what_counts_as_a_fault(sentence: str, begins: str) -> None:
     assert fault(sentence).startswith(begins) and bool(fault(sentence)) == bool(begins)
+
+
+def test_a_file_that_may_not_grow_has_a_cure_of_its_own() -> None:
+    full, large, denied = (OSError(number, "as the system says") for number in (errno.ENOSPC, errno.EFBIG, errno.EACCES))
+    assert (is_full(full), is_full(large)) == (True, False)
+    assert "free some space" in room_for(full) and "ulimit -f" in room_for(large) and room_for(denied) == ""
+    assert (reason(full), reason(denied)) == ("the disk is full", "as the system says")
+    assert reason(large) == "the file has reached the size that is allowed here"

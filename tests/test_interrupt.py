@@ -4,12 +4,14 @@ otherwise."""
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from realtime import interrupt
 from realtime.assets import SOURCE
 
 ROOT = Path(__file__).parents[1]
@@ -41,6 +43,26 @@ def test_it_ends_on_the_spot_without_a_word() -> None:
 def test_it_is_an_exception_once_there_is_something_to_put_in_order() -> None:
     for raising in ("interrupt.raise_again()", "from realtime.commands.signals import end_on_signals; end_on_signals()"):
         assert "KeyboardInterrupt" in answer(then=raising).stderr
+
+
+def test_several_in_a_row_are_one_and_a_later_one_counts_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [100.0]
+    monkeypatch.setattr(interrupt.time, "monotonic", lambda: clock[0])
+    answer = interrupt.Raise()
+    for clock[0] in (100.0, 103.0):
+        with pytest.raises(KeyboardInterrupt) as raised:
+            answer(signal.SIGINT, None)
+        assert raised.value.args == (signal.SIGINT,)
+        answer(signal.SIGINT, None)
+        clock[0] += 1.5
+        answer(signal.SIGTERM, None)
+
+
+def test_what_puts_things_in_order_is_not_broken_off_by_more_of_them() -> None:
+    thrice = "interrupt.raise_again()\ntry: signal.raise_signal(signal.SIGINT)\nexcept KeyboardInterrupt: print('in order')"
+    assert answer(then=thrice).stdout == "in order\nwent on\n"
+    left = "interrupt.raise_again(); interrupt.leave_at_once()"
+    assert (answer(then=left).returncode, answer(then=left).stderr) == (130, "")
 
 
 def test_where_it_is_ignored_it_still_is() -> None:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from realtime.commands.output import Parser, console, print_json, program
+from realtime.commands.output import Parser, console, print_json, program, show_table
 
 if TYPE_CHECKING:
     from realtime.sources.cameras import CameraEntry
@@ -31,9 +31,8 @@ def show(found: Sequence[CameraEntry]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    out = console()
     if not found:
-        out.print("no camera was found: plug one in and look again, or use --input synthetic, a video file or a stream", markup=False)
+        console().print("no camera was found: plug one in and look again, or use --input synthetic, a video file or a stream", markup=False)
         return
     table = Table(box=None, padding=(0, 2, 0, 0))
     for title in ("--input", "name", "device", "formats"):
@@ -42,4 +41,4 @@ def show(found: Sequence[CameraEntry]) -> None:
         formats = "\n".join(each.formats) or "told when opened"
         name = each.name + (" (virtual)" if each.is_virtual else "")
         table.add_row(str(each.index), Text(name), Text(each.path), formats)  # Text: a name may hold square brackets
-    out.print(table)
+    show_table(table)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from realtime.assets import SOURCE
-from realtime.commands.output import Parser, console, milliseconds, notify, program
+from realtime.commands.output import Parser, console, milliseconds, notify, program, show_table
 from realtime.commands.progress import FetchBar
 from realtime.commands.run import prepare
 from realtime.commands.signals import end_on_signals
@@ -188,8 +188,8 @@ def print_table(folder: Path, report: dict[str, Any]) -> None:
         table.add_row(label, value)
     for name, what in (("demo.mp4", "the video"), ("demo.png", "before and after, latency"), ("demo.json", "all figures")):
         table.add_row(what, str(folder / name))
+    show_table(table)
     out = console()
-    out.print(table)
     out.print("\nNext, with your own photo and camera:")
     for line in ("--source me.jpg --output window", "--source me.jpg", "doctor"):
         out.print(f"  {program()} {line}", markup=False)

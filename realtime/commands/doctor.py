@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from realtime.commands.output import Parser, console, print_json, program
+from realtime.commands.output import Parser, console, print_json, program, show_table
 from realtime.config import option, parse_value
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ def show(findings: Sequence[Finding], can_run: bool) -> None:
     table.add_column(overflow="fold")
     for finding in findings:
         table.add_row(finding.check, Text(finding.status, STYLES[finding.status]), Text(finding.detail))
+    show_table(table)
     out = console()
-    out.print(table)
     out.print()
     out.print(verdict(findings, can_run), markup=False)
 

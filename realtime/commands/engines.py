@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from realtime.commands.output import Parser, console, megabytes, milliseconds, notify, program
+from realtime.commands.output import Parser, console, megabytes, milliseconds, notify, program, show_table
 from realtime.commands.progress import FetchBar
 from realtime.commands.signals import end_on_signals
 from realtime.config import SWAP_CONTRACTS, option, parse_value
@@ -174,9 +174,8 @@ def show(rows: Sequence[Row], folder: Path) -> None:
         size = megabytes(row.bytes) if row.bytes else "-"
         ms = f"{row.ms:.2f}" if row.ms else "-"
         table.add_row(row.model, row.target, row.precision, state, ms, quality, size, milliseconds(row.build_seconds), Text(row.reason))
-    out = console()
-    out.print(table)
-    out.print(f"in {folder}", markup=False)
+    show_table(table)
+    console().print(f"in {folder}", markup=False)
 
 
 def _plan(values: argparse.Namespace, book: Recipes, names: Sequence[str], store: ModelStore) -> Plan:

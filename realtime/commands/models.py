@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from realtime.commands.output import Parser, console, megabytes, notify, print_json, program
+from realtime.commands.output import Parser, console, megabytes, notify, print_json, program, show_table
 from realtime.commands.progress import FetchBar
 from realtime.commands.signals import end_on_signals
 from realtime.errors import ModelError, UsageError
@@ -122,15 +122,14 @@ def _as_json(status: ModelStatus) -> dict[str, object]:
 def show(statuses: Sequence[ModelStatus], folder: Path) -> None:
     from rich.table import Table
 
-    out = console()
     table = Table(box=None, padding=(0, 2, 0, 0))
     for title in ("model", "role", "state", "size", "licence", "forbids"):
         table.add_column(title)
     for each in statuses:
         size = megabytes(each.bytes) if each.bytes else "-"
         table.add_row(each.name, each.role, _state(each), size, each.licence, each.row.forbids if each.row else "")
-    out.print(table)
-    out.print(f"in {folder}", markup=False)
+    show_table(table)
+    console().print(f"in {folder}", markup=False)
     _footnotes(statuses)
 
 

@@ -14,6 +14,10 @@ from realtime.values import near_miss
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
+
+_ENDLESS = 1_000_000
+"""Columns of what is no terminal: a table takes what it needs."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -53,7 +57,7 @@ def program() -> str:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console that has room for whole table rows when its output goes to a file. Rich itself honours NO_COLOR and dumb terminals."""
+    """A console that breaks lines at the width of a terminal and nowhere else. Rich itself honours NO_COLOR and dumb terminals."""
     from rich.console import Console
 
     class Plain(Console):
@@ -62,7 +66,19 @@ def console(*, stderr: bool = False) -> Console:
             raise BrokenPipeError
 
     plain = Plain(stderr=stderr, highlight=False, soft_wrap=False)
-    return plain if plain.is_terminal else Plain(stderr=stderr, highlight=False, width=max(plain.width, 160))
+    return plain if plain.file.isatty() else Plain(stderr=stderr, highlight=False, soft_wrap=False, width=_ENDLESS)
+
+
+def show_table(table: Table) -> None:
+    """On stdout; without the spaces that fill up the last column where lines are not broken."""
+    out = console()
+    if out.width < _ENDLESS:
+        out.print(table)
+        return
+    with out.capture() as drawn:
+        out.print(table)
+    for line in drawn.get().splitlines():
+        print(line.rstrip())
 
 
 def notify(sentence: str) -> None:

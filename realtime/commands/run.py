@@ -12,15 +12,14 @@ from typing import Any
 
 from realtime import __version__
 from realtime.cli import COMMANDS, set_log_level
+from realtime.commands.ending import afterwords, left_by, summary, unswapped, unwritten, written
 from realtime.commands.firstrun import judge_waiting
-from realtime.commands.output import Parser, milliseconds, notify, program
+from realtime.commands.output import Parser, notify, program
 from realtime.commands.progress import CountBar, FetchBar
 from realtime.commands.signals import end_on_signals
 from realtime.config import OPTIONS, Option, load_settings
 from realtime.errors import RealtimeError
-from realtime.settings import Settings
 from realtime.trust import consent
-from realtime.values import output_file
 
 EXAMPLES = """examples:
   {program} --source me.jpg                                    first camera to the virtual camera
@@ -29,8 +28,6 @@ EXAMPLES = """examples:
   {program} --source a.jpg --source b.jpg --output window      two people: keys 1 and 2 switch
   {program} --source me.jpg --input talk.mp4 --output out.mp4  a video file, every frame, with its sound
 """
-MOST_MISSED = 0.01
-"""Share of the frames that an output may have missed without a word."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -40,21 +37,23 @@ def main(argv: Sequence[str]) -> int:
     set_log_level(settings.log_level)
     from realtime.checking import check  # here, as below: help is to be instant
 
-    check(settings)
+    photos = check(settings)
     from realtime import app
 
     with prepare("mesh" if settings.swapper == "mesh" else "network") as kernels, FetchBar() as bar, CountBar("frames") as count:
         inform()
         judge_waiting(settings, notify)
-        this_run = app.App(settings, notify=notify, progress=bar, kernels=kernels, count=count, begins=end_on_signals)
+        this_run = app.App(settings, notify=notify, progress=bar, kernels=kernels, count=count, begins=end_on_signals, photos=photos)
         begun, well = time.time(), False
         try:
             this_run.run()
             well = True
         finally:  # Ctrl-C is how a live run ends: what it measured is worth a line all the same
-            if this_run.report and this_run.report["frames_out"]:
-                print(summary(this_run.report, settings.outputs if well else left_by(settings.outputs, begun)))
-            for sentence in afterwords(this_run.report or {}, settings.on_lost):
+            report = this_run.report or {}
+            outputs = settings.outputs if well else left_by(settings.outputs, begun)
+            if line := summary(report, written(outputs, report)):
+                print(line)
+            for sentence in (*unwritten(outputs, report), *afterwords(report, settings.on_lost)):
                 notify(sentence)
     if this_run.report and (complaint := unswapped(this_run.report, settings)):
         notify(complaint)
@@ -136,90 +135,3 @@ def inform() -> None:
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             raise RealtimeError("nothing was done: answer yes to go on")
     consent.remember(folder)
-
-
-def left_by(outputs: Sequence[str], begun: float) -> list[str]:
-    """What there is of the outputs after a run that broke off: no file, or a file written since `begun`, as `time.time` counts, if
-    only the one that could not be signed, or has another name because somebody else took its own."""
-    from realtime.sinks.files import numbered, unsigned  # here: help is to be instant
-
-    files, left = {text: output_file(text) for text in outputs}, []
-    for text, path in files.items():
-        if path is None:
-            left.append(text)
-        else:
-            candidates = (*reversed(numbered(path)), path, unsigned(path))
-            left += [str(each) for each in candidates if each.is_file() and each.stat().st_mtime >= begun - 2][:1]
-    return left
-
-
-def _counted(frames: int) -> str:
-    return "1 frame" if frames == 1 else f"{frames} frames"
-
-
-def summary(report: Any, outputs: Sequence[str]) -> str:
-    """One line about a run; a latency has only what is live."""
-    swapped, frames = report["states"].get("swapped", 0), report["frames_out"]
-    without = frames - swapped - report["states"].get("paused", 0)
-    kind = (report["input"] or {}).get("kind")
-    if kind == "picture":
-        return f"{', '.join(outputs) or 'nothing was written'}: 1 picture, {'swapped' if swapped else 'not swapped'}"
-    if kind == "file":
-        rate = frames / report["seconds"] if report["seconds"] else None
-        where = (", ".join(outputs) or "no file") + (", cut short" if not report["whole"] else "")
-        return f"{where}: {_counted(frames)} in {report['seconds']:.1f} s ({milliseconds(rate)} fps), {without} without a face"
-    age = report["age_ms"]
-    return (
-        f"{_counted(frames)} in {report['seconds']:.1f} s ({milliseconds(report['fps'])} fps), {report['dropped']} dropped, "
-        f"{without} without a face; capture to sent {milliseconds(age['p50'])} ms (median), "
-        f"{milliseconds(age['p95'])} ms (p95), {milliseconds(age['p99'])} ms (p99)"
-    )
-
-
-def afterwords(report: Any, on_lost: str) -> list[str]:
-    """What a run that came through has to tell all the same: networks that failed, outputs that were not ready for every frame."""
-    told = []
-    failed, hangs = sum(report.get("failures", {}).values()), report.get("hangs", 0)
-    if failed or hangs:
-        shown = {"freeze": "showed the picture before", "pass": "were passed on unswapped"}.get(on_lost, "were hidden")
-        whys = [f"{failed} frames {shown} ({max(report['failures'], key=report['failures'].get)})"] if failed else []
-        whys += [f"{hangs} time{'s' * (hangs > 1)} no answer came for a second or more, covered by the placeholder"] if hangs else []
-        end = "they did not recover: start again, with another --backend if it comes again" if report.get("failing") else "they recovered"
-        told.append(f"the networks failed: {'; '.join(whys)}; {end}")
-    for output in report.get("outputs", []):
-        missed, frames = output["missed"], output["missed"] + output["written"]
-        if missed > frames * MOST_MISSED:
-            cure = "choose a smaller --size, or a faster disk"
-            told.append(f"{output['name']} lacks {missed} of {frames} frames, for which it was not ready in time: {cure}")
-    return told
-
-
-def unswapped(report: Any, settings: Settings) -> str:
-    """The sentence about a run that gave nothing, or a file or picture in which no face was swapped; empty when all is well."""
-    about = report["input"]
-    if emptied := _masked_away(report, settings):
-        return emptied
-    if about is not None and not report["frames_out"] and (limit := _limit(settings)):
-        return f"no frame of {about['name']} was ready before {limit} ended the run, so nothing was written: let it run longer"
-    if about is None or about["kind"] == "live" or not report["frames_out"] or report["states"].get("swapped"):
-        return ""
-    shown = "it was passed on as it is" if not report["hidden_frames"] else "the placeholder was written in its place"
-    cure = f"a face must be upright (turn the picture with --rotate) and at least {settings.min_face:g} pixels wide (--min-face)"
-    cure += "" if settings.faces in ("main", "all") else f", and be the one that --faces {settings.faces} means"
-    return f"no face to swap was found in {about['name']}: {shown}; {cure}"
-
-
-def _limit(settings: Settings) -> str:
-    """The option by which the run ends by itself; empty without one."""
-    return "--frames" if settings.frames is not None else "--seconds" if settings.seconds is not None else ""
-
-
-def _masked_away(report: Any, settings: Settings) -> str:
-    """The sentence about masks that left nothing of any swap; empty where they did not."""
-    from realtime.pipeline.finish import NOTHING_LEFT  # here, for help is to be instant
-
-    if not report.get("reasons", {}).get(NOTHING_LEFT) or report["states"].get("swapped"):
-        return ""
-    named = f"--mask {','.join(settings.masks)}" if settings.masks else f"the masks of --profile {settings.profile}"
-    keep = ", or less in --keep" if "region" in (settings.masks or ("region",)) else ""
-    return f"a face was found but {named} left nothing of the swap, so it was hidden: name fewer masks, or --mask off{keep}"

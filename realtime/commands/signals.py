@@ -6,7 +6,7 @@ import signal
 import sys
 from typing import Any
 
-from realtime.interrupt import raise_again
+from realtime.interrupt import Raise, raise_again
 
 _AGAIN = 0.05
 """Seconds until an interrupt that was lost is made again: by then the callback that lost it is over."""
@@ -19,16 +19,12 @@ def end_on_signals() -> None:
     which no library can catch or lose. From then on one may: code is compiled through callbacks, where Python prints an exception and
     goes on.
     """
-    raise_again()
+    answer = raise_again()
     for name in ("SIGTERM", "SIGHUP", "SIGBREAK"):
         number = getattr(signal, name, None)
         if number is not None:
-            signal.signal(number, _interrupt)
+            signal.signal(number, answer)
     sys.unraisablehook = _told
-
-
-def _interrupt(number: int, _frame: object) -> None:
-    raise KeyboardInterrupt(number)
 
 
 def _told(lost: Any) -> None:
@@ -37,6 +33,6 @@ def _told(lost: Any) -> None:
         sys.__unraisablehook__(lost)
     elif hasattr(signal, "setitimer"):
         given = lost.exc_value.args if lost.exc_value is not None else ()
-        number = given[0] if given else signal.SIGINT
-        signal.signal(signal.SIGALRM, lambda *_: _interrupt(number, None))
+        again = Raise()  # another answer: this one was not had yet
+        signal.signal(signal.SIGALRM, lambda *_: again(given[0] if given else signal.SIGINT, None))
         signal.setitimer(signal.ITIMER_REAL, _AGAIN)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from realtime.commands.output import Parser, console, print_json, program
+from realtime.commands.output import Parser, console, print_json, program, show_table
 from realtime.commands.signals import end_on_signals
 from realtime.errors import UsageError
 
@@ -112,7 +112,7 @@ def show(result: Verification) -> None:
     for layer, finding in result.findings.items():
         status = Text(finding.status.replace("_", " "), STYLES[finding.status])
         table.add_row(layer, status, f"{finding.confidence:.0%}", Text(finding.detail))
+    show_table(table)
     out = console()
-    out.print(table)
     out.print()
     out.print(WORDS[result.status], markup=False)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from platformdirs import user_cache_dir
 
-from realtime.errors import ModelError, UsageError, is_full
+from realtime.errors import ModelError, UsageError, is_full, reason, room_for
 from realtime.models import convert
 from realtime.models.adding import recognise, taken
 from realtime.models.catalog import DEFAULTS, MODELS
@@ -103,6 +103,10 @@ class ModelStore:
         """Whether a run can use it: there, and its content as written."""
         return self.checked(name).state is ModelState.READY
 
+    def lacking(self, names: Iterable[str]) -> Sequence[str]:
+        """Those of the names that `has` is not true of."""
+        return [name for name in dict.fromkeys(names) if not self.has(name)]
+
     def status(self, name: str) -> ModelStatus:
         """A quick look: size and version, not the content."""
         return self._status(name, thorough=False)
@@ -127,8 +131,7 @@ class ModelStore:
 
     def ensure(self, names: Iterable[str] = DEFAULTS, progress: Progress | None = None) -> None:
         """Fetch what is missing or altered: what a run does before it starts. Raises ModelError."""
-        wanted = [name for name in names if not self.has(name)]
-        if wanted:
+        if wanted := self.lacking(names):
             self.fetch(wanted, progress=progress)
 
     def fetch(
@@ -239,8 +242,8 @@ class ModelStore:
         except OSError as error:
             if is_full(error):
                 raise ModelError(f"the disk is full: free some space in {self._folder}, then run `{fetch_command()}`") from error
-            cure = "make it writable, or name another folder in REALTIME_MODELS"
-            raise ModelError(f"the models' folder {self._folder} cannot be written ({error.strerror or error}): {cure}") from error
+            cure = room_for(error) or "make it writable, or name another folder in REALTIME_MODELS"
+            raise ModelError(f"the models' folder {self._folder} cannot be written ({reason(error)}): {cure}") from error
 
     def _fetch(self, models: Sequence[Model], origin: Origin, report: Progress) -> None:
         obtainer = Obtainer(self._folder, self._download, self._web, origin)

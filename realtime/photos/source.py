@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,10 +31,13 @@ _COUNTS = 0.35
 _TURNS = {cv2.ROTATE_90_CLOCKWISE: "on its side", cv2.ROTATE_90_COUNTERCLOCKWISE: "on its side", cv2.ROTATE_180: "upside down"}
 
 
-def load_source(paths: Sequence[str | Path], detector: Detector, landmarker: Landmarker) -> tuple[list[SourcePhoto], list[str]]:
+def load_source(
+    paths: Sequence[str | Path], detector: Detector, landmarker: Landmarker, read: Callable[[Path], Image] = read_photo
+) -> tuple[list[SourcePhoto], list[str]]:
     """The main face of each photo, and notes: sentences for the user about what was chosen, mended or will spoil the swap.
 
-    A photo of several that shows no usable face is left out with a note. Raises UsageError when a file cannot be read or none is usable.
+    A photo of several that shows no usable face is left out with a note. `read` gives the picture of a file. Raises UsageError when a file
+    cannot be read or none is usable.
     """
     if not paths:
         raise UsageError("no source photo was given: name one with --source me.jpg")
@@ -42,7 +45,7 @@ def load_source(paths: Sequence[str | Path], detector: Detector, landmarker: Lan
     notes: list[str] = []
     failures: list[str] = []
     for path in map(Path, paths):
-        image = read_photo(path)
+        image = read(path)
         try:
             photo, remarks = _load(path, image, detector, landmarker)
         except UsageError as error:

@@ -99,10 +99,10 @@ class Finisher:
             image = placeholder(*self._size, CARDS[state])
             i420 = np.empty((self._size[1] * 3 // 2, self._size[0]), np.uint8)
             to_i420(image, i420)
-            card = self._cards[state] = OutputFrame(-1, 0.0, state, image, i420)
+            card = self._cards[state] = OutputFrame(-1, 0.0, state, image, i420, card=True)
         if frame is None:
             return replace(card, captured_at=at)
-        return OutputFrame(frame.seq, frame.captured_at, state, card.image, card.i420, frame.media_time)
+        return replace(card, seq=frame.seq, captured_at=frame.captured_at, media_time=frame.media_time)
 
     def _freezes(self, verdict: Verdict) -> bool:
         return self._on_lost == "freeze" and verdict.state is not State.SWAPPED and self._swapped is not None

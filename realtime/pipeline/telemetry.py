@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from realtime.errors import SinkError, UsageError, is_full, reason
+from realtime.errors import SinkError, UsageError, reason, room_for
 from realtime.types import State, Verdict
 
 KEPT = 1 << 16
@@ -194,8 +194,8 @@ class FrameLog:
 
 def unwritable(what: str, path: Path, error: OSError) -> SinkError | UsageError:
     """The error, in a sentence, about a file of figures that cannot be written; an empty one is not left behind."""
-    if is_full(error):
+    if cure := room_for(error):
         if path.is_file() and path.stat().st_size == 0:
             path.unlink(missing_ok=True)
-        return SinkError(f"cannot write the {what} {path}: the disk is full; free some space or give another folder")
+        return SinkError(f"cannot write the {what} {path}: {reason(error)}; {cure}")
     return UsageError(f"cannot write the {what} {path}: {reason(error)}; choose a folder you may write to")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from itertools import count, takewhile
 from pathlib import Path
 
-from realtime.errors import SinkError, UsageError, is_full, reason
+from realtime.errors import SinkError, UsageError, reason, room_for
 
 Seal = Callable[[Path], None]
 """Finishes a complete file in place before it gets its name; raises SinkError."""
@@ -28,13 +28,37 @@ class Target:
         self.path = path
         self._replace = replace
         self.part = path.with_name(f"{path.stem}.part{path.suffix}")
+        self._made = False
+        """Whether the part file is ours: another run may have one of the same name."""
 
     def prepare(self) -> None:
-        """Create the part file, empty.
+        """Create the part file, empty; when that is interrupted there is none.
 
         Raises UsageError when the folder is missing or cannot be written or there is such a file already, SinkError when the disk has
         no room for a beginning.
         """
+        try:
+            self.check()
+            self._create()
+        except OSError as error:
+            raise (SinkError if room_for(error) else UsageError)(_sentence(self.path, error)) from error
+
+    def _create(self) -> None:
+        """With room for a beginning: a full disk still takes an empty file. Raises OSError."""
+        if self.part.exists():  # of a run in progress or of one that died: leave it be
+            self.part = self.path.with_name(f"{self.path.stem}.{uuid.uuid4().hex[:8]}.part{self.path.suffix}")
+        self._made = True
+        try:
+            self.part.touch(exist_ok=False)
+            self.part.write_bytes(bytes(_BEGINNING))
+            self.part.write_bytes(b"")
+        except BaseException as error:
+            self._made = not isinstance(error, FileExistsError)  # another run was quicker
+            self.discard()
+            raise
+
+    def check(self) -> None:
+        """Raises UsageError when no file of this name could be written, whatever the disk says."""
         if self.path.is_dir():
             raise UsageError(f"cannot write {self.path}: it is a folder; give the name of a file in it")
         if self._taken():
@@ -43,22 +67,6 @@ class Target:
             raise UsageError(f"cannot write {self.path}: it is a pipe, and a file that can be played is not written from front to back")
         if not self.path.parent.is_dir():
             raise UsageError(f"cannot write {self.path}: there is no folder {self.path.parent}; create it or give another name")
-        if self.part.exists():  # of a run in progress or of one that died: leave it be
-            self.part = self.path.with_name(f"{self.path.stem}.{uuid.uuid4().hex[:8]}.part{self.path.suffix}")
-        try:
-            self.part.touch(exist_ok=False)
-        except OSError as error:
-            raise (SinkError if is_full(error) else UsageError)(_sentence(self.path, error)) from error
-        self._probe()
-
-    def _probe(self) -> None:
-        """Write and take back a little: a full disk still takes an empty file."""
-        try:
-            self.part.write_bytes(bytes(_BEGINNING))
-            self.part.write_bytes(b"")
-        except OSError as error:
-            self.discard()
-            raise SinkError(_sentence(self.path, error)) from error
 
     def commit(self, seal: Seal | None = None) -> None:
         """Raises SinkError. A file that could not be sealed, or whose name was taken meanwhile, is kept under another one."""
@@ -92,14 +100,25 @@ class Target:
         return kept
 
     def discard(self) -> None:
-        self.part.unlink(missing_ok=True)
+        if self._made:
+            self.part.unlink(missing_ok=True)
 
 
 def probe(path: Path, *, replace: bool = False) -> None:
-    """Find out whether a file can be written there, and leave nothing. Raises as `Target.prepare` does."""
+    """Find out whether a file can be written there, without making one that somebody could see or an end could leave behind.
+
+    Raises as `Target.prepare` does.
+    """
+    from tempfile import TemporaryFile  # here: it is not needed to tell the options
+
     target = Target(path, replace=replace)
-    target.prepare()
-    target.discard()
+    try:
+        target.check()
+        with TemporaryFile(dir=path.parent, buffering=0) as file:  # has no name, where the system can do that
+            file.write(bytes(_BEGINNING))
+        target.part.exists()  # raises for a name that is too long
+    except OSError as error:
+        raise (SinkError if room_for(error) else UsageError)(_sentence(path, error)) from error
 
 
 def there_already(path: Path) -> str:
@@ -131,12 +150,13 @@ def write_whole(path: Path, data: bytes, seal: Seal | None = None, *, replace: b
     target.prepare()
     try:
         target.part.write_bytes(data)
-    except OSError as error:
+    except BaseException as error:
         target.discard()
-        raise SinkError(_sentence(path, error)) from error
+        if isinstance(error, OSError):
+            raise SinkError(_sentence(path, error)) from error
+        raise
     target.commit(seal)
 
 
 def _sentence(path: Path, error: OSError) -> str:
-    cure = "free some space or give another folder" if is_full(error) else "give a folder that you may write to"
-    return f"cannot write {path}: {reason(error)}; {cure}"
+    return f"cannot write {path}: {reason(error)}; {room_for(error) or 'give a folder that you may write to'}"

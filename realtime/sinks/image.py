@@ -1,4 +1,4 @@
-"""Pictures: the last frame of a run, and the still that the user asks for."""
+"""Pictures: the last frame of a run that shows something, and the still that the user asks for."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ JPEG_QUALITY = 95
 class ImageSink(Closing):
     """Writes the newest frame to `path` when it is closed: of a still input, its only frame.
 
-    Holds one copy of a frame. The format follows the suffix, one of IMAGE_SUFFIXES.
+    The placeholder is no result: a frame that is nothing else does not count, and without another no file is written. Holds one copy of a
+    frame. The format follows the suffix, one of IMAGE_SUFFIXES.
     """
 
     steady = waits = False
@@ -50,6 +51,8 @@ class ImageSink(Closing):
 
     def write(self, frame: OutputFrame) -> None:
         assert self._newest is not None
+        if frame.card:
+            return
         np.copyto(self._newest, frame.image)
         self._written = True
         self._swapped = self._swapped or frame.shows_swap

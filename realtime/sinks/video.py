@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from realtime.errors import SinkError, UsageError, is_full, reason
+from realtime.errors import SinkError, UsageError, reason, room_for
 from realtime.sinks.codings import CODINGS, Coding
 from realtime.sinks.disk import DiskFile, cut_to_whole
 from realtime.sinks.files import Seal, Target
@@ -75,8 +75,8 @@ class VideoSink(Closing):
         """Raises UsageError (folder missing or not writable, such a file there already) or SinkError (no encoder, no room on the disk)."""
         if stream.width < 2 or stream.height < 2:
             raise UsageError(f"cannot write a video of {stream.width}x{stream.height}")
-        self._target.prepare()
         try:
+            self._target.prepare()
             self._begin(stream)
         except BaseException:
             self._abandon()
@@ -121,11 +121,11 @@ class VideoSink(Closing):
         if self.path.suffix.lower() in _MUXER_OPTIONS:
             with suppress(OSError):  # the disk may be gone: then there is nothing to keep
                 cut_to_whole(self._target.part)
-        cure = "; free some space or give another folder, and run it again" if is_full(error) else ""
-        kept = f"the video so far is in {self._target.part}{cure}"
+        cure = room_for(error)
+        kept = f"the video so far is in {self._target.part}{f'; {cure}, and run it again' if cure else ''}"
         if not _shows_something(self._target.part):
             self._target.discard()
-            kept = "free some space or give another folder" if is_full(error) else "nothing was written"
+            kept = cure or "nothing was written"
         return f"cannot {what} {self.path}: {reason(error)}; {kept}"
 
     def _tick(self, frame: OutputFrame) -> int:

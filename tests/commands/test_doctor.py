@@ -12,7 +12,7 @@ import pytest
 from realtime import cli
 from realtime.backends.gpus import Gpu
 from realtime.backends.select import BackendStatus
-from realtime.commands import checks
+from realtime.commands import checks, models
 from realtime.commands.checks import Finding
 from realtime.errors import RealtimeError
 from realtime.sources.cameras import CameraEntry
@@ -174,6 +174,33 @@ def test_status_table_and_verdict(
     assert err == ""
     if "odd" in rows:
         assert "this check failed (OSError: the library is built for another machine)" in out
+
+
+LONG = "w" * 30 + " and so on" * 30
+
+
+def wordy() -> Iterator[Finding]:
+    yield Finding("wordy", "note", LONG)
+    yield Finding("short", "ok", "yes")
+
+
+@pytest.mark.parametrize("columns", ["80", ""])
+def test_what_goes_into_a_pipe_is_not_broken_at_the_width_of_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], columns: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setattr(checks, "CHECKS", {"wordy": wordy})
+    assert cli.main(["doctor"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].endswith(LONG) and lines[1].split() == ["short", "ok", "yes"]
+    assert all(line == line.rstrip() for line in lines)
+
+
+def test_a_table_of_models_for_a_pipe_has_a_line_each(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    models.show([status_of("a_model_with_a_long_name", "missing"), status_of("b", "ready")], Path("/models/" + "x" * 200))
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["model", "a_model_with_a_long_name", "b", "in"]
 
 
 def test_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -136,7 +136,13 @@ def test_odd_sizes_are_refused():
 
 def test_the_placeholder_keeps_the_frames_number_and_time():
     output = finisher().finish(Verdict(frame(9, at=0.5), State.STARTING))
-    assert (output.seq, output.captured_at, output.state) == (9, 0.5, State.STARTING)
+    assert (output.seq, output.captured_at, output.state, output.card) == (9, 0.5, State.STARTING, True)
+
+
+def test_what_shows_something_of_the_frame_is_no_placeholder():
+    hidden = Verdict(frame(), State.LOST, hide=Box(20, 10, 60, 50))
+    assert [finisher().finish(verdict).card for verdict in (swapped(), hidden)] == [False, False]
+    assert not finisher("pass").finish(Verdict(frame(), State.STARTING)).card
 
 
 def test_a_swap_of_which_nothing_is_left_counts_as_failed():

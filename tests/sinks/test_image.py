@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 from realtime.errors import SinkError, UsageError
-from realtime.sinks.files import Target, free, numbered
+from realtime.sinks.files import Target, free, numbered, probe
 from realtime.sinks.image import IMAGE_SUFFIXES, ImageSink, save_still
 from tests.sinks.frames import colours_wrong_by, frame, number_of, picture, stream
 
@@ -44,6 +45,17 @@ def test_without_a_frame_an_older_picture_stays(tmp_path: Path) -> None:
     with ImageSink(tmp_path / "out.png", replace=True) as sink:
         sink.open(stream())
     assert (tmp_path / "out.png").read_bytes() == b"old"
+
+
+def test_the_placeholder_is_no_picture(tmp_path: Path) -> None:
+    card = replace(frame(9), card=True)
+    with ImageSink(tmp_path / "none.png") as none, ImageSink(tmp_path / "one.png") as one:
+        for sink in (none, one):
+            sink.open(stream())
+            sink.write(card)
+        one.write(frame(5))
+        one.write(card)
+    assert number_of(read(tmp_path / "one.png")) == 5 and list(tmp_path.iterdir()) == [tmp_path / "one.png"]
 
 
 def test_a_picture_that_is_there_is_left_alone_unless_it_may_go(tmp_path: Path) -> None:
@@ -99,6 +111,39 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path, monkeypatch: py
     with pytest.raises(SinkError, match="the disk is full"):
         save_still(picture(64, 48), tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_to_find_out_whether_a_file_can_be_written_none_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An end between the two steps would leave it."""
+    monkeypatch.setattr(Path, "touch", lambda *given, **more: pytest.fail("made a file"))
+    probe(tmp_path / "out.png")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(UsageError, match="there is no folder"):
+        probe(tmp_path / "gone" / "out.png")
+    with pytest.raises(UsageError, match="cannot write"):
+        probe(tmp_path / ("x" * 252 + ".png"))
+
+
+def test_a_beginning_that_is_interrupted_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(self: Path, data: bytes) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "write_bytes", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Target(tmp_path / "out.mp4").prepare()
+    with pytest.raises(KeyboardInterrupt):
+        save_still(picture(64, 48), tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_part_file_of_another_run_is_left_alone(tmp_path: Path) -> None:
+    for name in ("out.mp4", "out.part.mp4"):
+        (tmp_path / name).write_bytes(b"another's")
+    target = Target(tmp_path / "out.mp4")
+    with pytest.raises(UsageError, match="there is already"):
+        target.prepare()
+    target.discard()
+    assert (tmp_path / "out.part.mp4").read_bytes() == b"another's"
 
 
 def test_a_target_replaces_only_when_complete(tmp_path: Path) -> None:
