@@ -14,10 +14,13 @@ if TYPE_CHECKING:
 
 
 def check(settings: Settings) -> Album:
-    """Look at the outputs, the input and the photos, which the run takes from the album, and leave everything as it was.
+    """Look at where networks are to run, outputs, input and photos, and leave all as it was. The run takes the photos from the album.
 
     Cheapest first: each part imports what the run needs anyway, the later ones more of it. Raises RealtimeError as the run itself would.
     """
+    from realtime.backends import select
+
+    select.check(settings.backend, settings.device)
     from realtime.sinks.files import probe
     from realtime.sinks.select import check_output
 

@@ -10,10 +10,10 @@ from typing import Final
 from realtime.backends.base import BUILD, FrameSession, Session
 from realtime.backends.device import Budget
 from realtime.backends.gpus import gpus
-from realtime.backends.place import ANYWHERE, Place, device_layer
+from realtime.backends.place import ANYWHERE, Place, device_layer, numbered
 from realtime.backends.select import AUTO, BACKENDS, ENGINES, backend_of, describe, open_engine, open_frames_engine, open_own, open_session
 from realtime.builder import manifest
-from realtime.errors import BackendError, UsageError
+from realtime.errors import BackendError
 
 Notify = Callable[[str], None]
 """Tells the user one sentence."""
@@ -37,13 +37,7 @@ def places(device: str, fraction: float | None, sessions: int) -> tuple[Place, P
     if device == AUTO:
         place = Place(budget=_budget(0, fraction), sessions=sessions)
         return place, place
-    numbers = [int(number) for number in device.split(",")]
-    found = gpus()
-    missing = [number for number in numbers if found and number >= len(found)]
-    if missing:
-        names = ", ".join(f"{index}: {gpu.name}" for index, gpu in enumerate(found))
-        raise UsageError(f"there is no GPU {missing[0]} for --device: this machine has {names}")
-    given = [Place(number, budget=_budget(number, fraction), sessions=sessions) for number in numbers]
+    given = [Place(number, budget=_budget(number, fraction), sessions=sessions) for number in numbered(device)]
     return given[0], given[-1]
 
 

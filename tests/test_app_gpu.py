@@ -61,6 +61,7 @@ def test_the_graph_follows_and_each_frame_is_brought_once(
     from realtime.backends.place import ANYWHERE
 
     monkeypatch.setattr(loading, "places", lambda *asked: (ANYWHERE, ANYWHERE))
+    monkeypatch.setattr("realtime.backends.select.check", lambda *asked: None)
     person = cv2.resize(cv2.imread(str(assets.PERSON)), (512, 512))
     film = write_video(tmp_path / "in.mp4", [np.roll(person, 2 * n, axis=1) for n in range(12)], sound=False)
     settings = Settings(sources=((assets.SOURCE,),), input=str(film), outputs=(str(tmp_path / "out.mp4"),), device=device)

@@ -12,7 +12,7 @@ import pytest
 
 from realtime.assets import PERSON, SOURCE
 from realtime.checking import check
-from realtime.errors import RealtimeError, SinkError, UsageError
+from realtime.errors import BackendError, RealtimeError, SinkError, UsageError
 from realtime.settings import Settings
 from realtime.sinks import loopback, window
 from tests.sources.media import plain, write_video
@@ -65,6 +65,34 @@ def test_a_virtual_camera_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPa
             check(replace(GOOD, outputs=(output,)))
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a GPU may be another than NVIDIA's")
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"backend": "cuda"}, "--backend cuda cannot be used here: there is no NVIDIA GPU here"),
+        ({"backend": "tensorrt-rtx", "device": "0"}, "--backend tensorrt-rtx cannot be used here: there is no NVIDIA GPU here"),
+        ({"device": "0"}, "--device 0 asks for a GPU, and there is no NVIDIA GPU here"),
+        ({"device": "0,1"}, "--device 0,1 asks for a GPU, and there is no NVIDIA GPU here"),
+    ],
+)
+def test_a_gpu_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch, change: dict[str, str], said: str) -> None:
+    monkeypatch.setattr("realtime.backends.place.gpus", list)
+    monkeypatch.setattr("realtime.backends.select.gpus", list)
+    with pytest.raises(BackendError, match=said):
+        check(replace(GOOD, **change))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("backend", "device"), [("cuda", "cpu"), ("openvino", "0"), ("onnxruntime", "0,1")])
+def test_a_backend_and_a_device_that_rule_each_other_out_are_told(backend: str, device: str) -> None:
+    with pytest.raises(UsageError, match=f"--backend {backend} runs on .*, which --device {device} rules out"):
+        check(replace(GOOD, backend=backend, device=device))
+
+
+@pytest.mark.parametrize(("backend", "device"), [("auto", "auto"), ("auto", "cpu"), ("onnxruntime", "auto"), ("onnxruntime", "cpu")])
+def test_what_runs_everywhere_is_let_through(backend: str, device: str) -> None:
+    check(replace(GOOD, backend=backend, device=device))
+
+
 def test_a_display_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     def none() -> None:
         raise SinkError(window.NO_DISPLAY)
@@ -75,7 +103,13 @@ def test_a_display_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize(
-    "options", [["--input", "none.mp4", "--output", "null"], ["--input", "synthetic", "--output", "virtualcam:/dev/none"]]
+    "options",
+    [
+        ["--input", "none.mp4", "--output", "null"],
+        ["--input", "synthetic", "--output", "virtualcam:/dev/none"],
+        ["--input", "synthetic", "--output", "null", "--backend", "directml" if sys.platform != "win32" else "coreml"],
+        ["--input", "synthetic", "--output", "null", "--backend", "openvino", "--device", "0"],
+    ],
 )
 def test_mistakes_are_told_before_anything_is_compiled_or_loaded(tmp_path: Path, options: list[str]) -> None:
     code = (

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from realtime.backends.base import UnavailableError
 from realtime.backends.device import Budget, Device
 from realtime.backends.gpus import Gpu, gpus
-from realtime.errors import BackendError
+from realtime.errors import BackendError, UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,17 @@ def gpu_of(place: Place = ANYWHERE) -> Gpu:
     if (place.gpu or 0) >= len(found):
         raise BackendError(f"there is no GPU {place.gpu}: this machine has {len(found)}, counted from 0; name one with --device")
     return found[place.gpu or 0]
+
+
+def numbered(device: str) -> list[int]:
+    """The GPUs that `--device` names by number; none for "auto" and "cpu". Raises UsageError for one that is not beside others."""
+    numbers = [int(number) for number in device.split(",") if number.isdecimal()]
+    found = gpus()
+    missing = [number for number in numbers if found and number >= len(found)]
+    if missing:
+        names = ", ".join(f"{index}: {gpu.name}" for index, gpu in enumerate(found))
+        raise UsageError(f"there is no GPU {missing[0]} for --device: this machine has {names}")
+    return numbers
 
 
 def device(place: Place = ANYWHERE) -> Device:

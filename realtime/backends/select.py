@@ -9,12 +9,15 @@ from pathlib import Path
 from types import MappingProxyType
 
 from realtime.backends.base import BUILD, FrameSession, Session, UnavailableError
-from realtime.backends.place import ANYWHERE, Place, device, device_layer, gpu_of
+from realtime.backends.gpus import gpus
+from realtime.backends.place import ANYWHERE, Place, device, device_layer, gpu_of, numbered
 from realtime.errors import BackendError, UsageError
 
 AUTO = "auto"
 ENGINES = ("tensorrt", "tensorrt-rtx")
 """Backends that run engines of the builder alone."""
+_CPU = "cpu"
+_FOR_GPUS = f"run `pip install 'realtime-faceswap[nvidia]'` and `{BUILD}` (`doctor` explains each backend)"
 
 
 Say = Callable[[str], None]
@@ -48,9 +51,29 @@ def open_session(
                 say(f"{path.stem} runs on {session.backend}: {failures[0]}")
             return session
     if place.gpu is not None and not failures:
-        cure = f"run `pip install 'realtime-faceswap[nvidia]'` and `{BUILD}` (`doctor` explains each backend)"
-        raise BackendError(f"nothing here runs {path.stem} on GPU {place.gpu}, which --device asks for: {cure}")
+        raise BackendError(f"nothing here runs {path.stem} on GPU {place.gpu}, which --device asks for: {_FOR_GPUS}")
     raise BackendError("; ".join(failures or reasons))
+
+
+def check(backend: str, device: str) -> None:
+    """Find out, before anything is loaded, whether networks can run as `--backend` and `--device` ask for.
+
+    Raises UsageError when the two contradict each other or a GPU has no such number, BackendError when the machine lacks what they ask for.
+    """
+    numbers = numbered(device)
+    if backend == AUTO and not numbers:
+        return
+    place = Place(numbers[0] if numbers else None, processor_only=device == _CPU)
+    statuses = describe(name for name, each in BACKENDS.items() if backend in (AUTO, name) and place.allows(on_gpu=each.on_gpu))
+    if not statuses:
+        where = "a GPU" if BACKENDS[backend].on_gpu else "the processor"
+        raise UsageError(f"--backend {backend} runs on {where}, which --device {device} rules out: leave one of the two out")
+    if any(status.usable for status in statuses):
+        return
+    if backend != AUTO:
+        raise BackendError(f"--backend {backend} cannot be used here: {statuses[0].why}")
+    why = f"nothing here runs networks on one: {_FOR_GPUS}" if gpus() else statuses[0].why
+    raise BackendError(f"--device {device} asks for a GPU, and {why}")
 
 
 def open_own(path: Path, cache: Path | None) -> Session | None:
