@@ -37,8 +37,8 @@ LIMITS = {"amx_int8": "twin_amx", "avx512_vnni": "twin_vnni"}
 INSTRUCTIONS = {"amx_int8": "AMX", "avx512_vnni": "AVX-512 VNNI"}
 EVERY = 3
 """Of the pictures that the twin is judged on: it takes seconds for each. Both people are among them."""
-BLOCK, ROUNDS = 40, 4
-"""Frames in a row on one backend, and how often both have their turn."""
+BLOCK, ROUNDS = 10, 20
+"""Frames in a row on one backend, and how often each has its turn: short, so that what else the machine does befalls all of a round."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
