@@ -135,8 +135,10 @@ class Networks:
     def _refusals(self) -> list[str]:
         if not self.refused:
             return []
+        name, why = next(iter(self.refused.items()))
         others = f"; the same goes for {', '.join(list(self.refused)[1:])}" if len(self.refused) > 1 else ""
-        return [f"not using a built engine: {next(iter(self.refused.values()))}{others}"]
+        instead = f", {name} runs on {self.opened[name].backend}" if name in self.opened else ""
+        return [f"not using a built engine{instead}: {why}{others}"]
 
     def _on_gpu(self) -> list[str]:
         """Names of the backends on GPUs among those that were opened."""
