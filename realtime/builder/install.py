@@ -21,6 +21,8 @@ from realtime.errors import BackendError
 def install(shop: Workshop, network: Network, ports: dict[str, Any], candidates: Sequence[Candidate]) -> list[Row]:
     """Keep the fastest good one of each target, and all that could not be judged; a row for each candidate.
 
+    Of a target that nothing was built for, because it was not asked for or because each build failed, what was there stays.
+
     `ports`: inputs and outputs of the network, where its engine does not have its own.
     """
     rows: list[Row] = []
@@ -34,7 +36,8 @@ def install(shop: Workshop, network: Network, ports: dict[str, Any], candidates:
         tried = [each.precision for each in own]
         good = [each for each in own if each is winner or each.verdict is Verdict.PENDING]
         kept += [(each, _entry(network, made_of, ports, each, tried, chosen=each is winner)) for each in good]
-    _put(shop.folder, network.name, kept, _of_other_targets(shop, network, made_of))
+    made = {each.target for each in candidates if each.judgement is not None}
+    _put(shop.folder, network.name, kept, [entry for entry in _there(shop, network, made_of) if entry.target not in made])
     return rows
 
 
@@ -55,12 +58,12 @@ def _put(folder: Path, model: str, kept: Sequence[tuple[Candidate, Entry]], othe
         raise
 
 
-def _of_other_targets(shop: Workshop, network: Network, made_of: str) -> list[Entry]:
+def _there(shop: Workshop, network: Network, made_of: str) -> list[Entry]:
+    """What was built of the same files before."""
     try:
-        there = manifest.read(shop.folder, network.name)
+        return [entry for entry in manifest.read(shop.folder, network.name) if entry.onnx_sha256 == made_of]
     except BackendError:
         return []
-    return [entry for entry in there if entry.target not in shop.targets and entry.onnx_sha256 == made_of]
 
 
 def _entry(network: Network, made_of: str, ports: dict[str, Any], each: Candidate, tried: Sequence[str], *, chosen: bool) -> Entry:

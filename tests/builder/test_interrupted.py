@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import json
 import os
@@ -191,6 +192,25 @@ def test_a_disk_that_is_full_when_the_manifest_is_written(
     rows = build(plan, tmp_path / "engines", _scenes)
     assert "the disk is full" in rows[0].reason and unfinished(rows) == ["twin"]
     assert [path.name for path in (tmp_path / "engines").iterdir()] == [".lock"]
+
+
+def test_what_was_built_before_outlives_a_build_that_fails(
+    plan: Plan, children: Callable[[Callable[[Job], None]], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "engines"
+    build(plan, folder, _scenes)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    real = _done
+
+    def full(job: Job) -> dict[str, Any]:
+        if job.task == "build":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(job)
+
+    monkeypatch.setitem(globals(), "_done", full)
+    rows = build(dataclasses.replace(plan, force=True), folder, _scenes)
+    assert unfinished(rows) == ["twin"] and {row.reason for row in rows} == {"the disk is full: free some space and run the builder again"}
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
 def test_onnx_runtime_does_not_say_that_a_disk_is_full(twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
