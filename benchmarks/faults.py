@@ -63,7 +63,7 @@ class Opened:
     """The device as cv2.VideoCapture shows it. Grabbing waits for the next frame's moment."""
 
     def __init__(self, device: Device) -> None:
-        self._device, self._index, self._next = device, 0, time.monotonic()
+        self._device, self._index, self._next = device, 0, time.perf_counter()
         self._open = device.fault != "unplugged"
 
     def isOpened(self) -> bool:  # noqa: N802 - OpenCV's name
@@ -80,8 +80,8 @@ class Opened:
             self._open = False
         if not self._open:
             return False
-        self._next = max(self._next + 1 / self._device.fps, time.monotonic() - 1 / self._device.fps)
-        time.sleep(max(self._next - time.monotonic(), 0.0))
+        self._next = max(self._next + 1 / self._device.fps, time.perf_counter() - 1 / self._device.fps)
+        time.sleep(max(self._next - time.perf_counter(), 0.0))
         if self._device.fault == "late":
             time.sleep(0.4)
         self._index += 1
@@ -272,14 +272,14 @@ class Director:
         return self._now is not None
 
     def tick(self) -> None:
-        now = time.monotonic()
+        now = time.perf_counter()
         if self._at == 0.0:
             self._at = now
         elif self._now is None:
             self._maybe_begin(now)
         elif not self._ended and now - self._at >= self._now.seconds:
             self._now.end()
-            self._ended, self._at = True, time.monotonic()
+            self._ended, self._at = True, time.perf_counter()
         elif self._ended:
             self._maybe_recovered(self._now, now)
 

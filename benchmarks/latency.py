@@ -102,11 +102,11 @@ def program(*arguments: str) -> Outcome:
 
 def watched(process: subprocess.Popen[str]) -> list[tuple[float, float, float]]:
     """Resident memory and processor time of a running process, four times a second until it ends."""
-    samples, start, about = [], time.monotonic(), psutil.Process(process.pid)
+    samples, start, about = [], time.perf_counter(), psutil.Process(process.pid)
     while process.poll() is None:
         try:
             used = about.cpu_times()
-            samples.append((time.monotonic() - start, about.memory_info().rss / MB, used.user + used.system))
+            samples.append((time.perf_counter() - start, about.memory_info().rss / MB, used.user + used.system))
         except psutil.NoSuchProcess:
             break
         time.sleep(0.25)

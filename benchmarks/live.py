@@ -133,7 +133,7 @@ class Viewer(NullSink):
         """When the warm-up ends, once the first frame of the camera was seen."""
 
     def write(self, frame: OutputFrame) -> None:
-        now = time.monotonic()
+        now = time.perf_counter()
         super().write(frame)
         self.seen.append(Seen(now, stamp.age(frame.i420, now), frame.state, time.process_time()))
         if self.counted_from is None and frame.seq >= 0:
@@ -153,7 +153,7 @@ def measure(case: Case) -> Outcome:
     def tick() -> None:
         memory.tick()
         begin = viewer.counted_from
-        if begin is not None and time.monotonic() >= begin + case.seconds:
+        if begin is not None and time.perf_counter() >= begin + case.seconds:
             pipeline.stop()
 
     with ExitStack() as cleanup:
@@ -173,7 +173,7 @@ class _Memory:
     samples: list[tuple[float, float]] = field(default_factory=list)
 
     def tick(self) -> None:
-        now = time.monotonic()
+        now = time.perf_counter()
         if not self.samples or now - self.samples[-1][0] >= _MEMORY_SECONDS:
             self.samples.append((now, psutil.Process().memory_info().rss / MB))
 

@@ -76,7 +76,7 @@ class Memory:
     _next: float = 0.0
 
     def tick(self) -> None:
-        now = time.monotonic()
+        now = time.perf_counter()
         if now >= self._next:
             self._next = now + self.interval
             self.samples.append((now, self.process.memory_info().rss / MB))

@@ -110,7 +110,7 @@ class App:
 
     def _measured_run(self, pipeline: Pipeline, source: Transformed, models: Models) -> dict[str, Any]:
         """The report, written too, also of a run that does not end well."""
-        begun = time.monotonic()
+        begun = time.perf_counter()
         try:
             pipeline.run()
         except BaseException:
@@ -126,7 +126,7 @@ class App:
 
     def _measured(self, pipeline: Pipeline, source: Transformed, begun: float, models: Models) -> dict[str, Any]:
         passed = (State.STARTING, State.LOST, State.FAILED) if self._settings.on_lost == "pass" else ()
-        report = self.telemetry.report(pipeline.dropped, time.monotonic() - begun, models.roles, passed)
+        report = self.telemetry.report(pipeline.dropped, time.perf_counter() - begun, models.roles, passed)
         report["outputs"] = pipeline.outputs
         report["whole"] = pipeline.whole
         report["input"] = None

@@ -30,3 +30,11 @@ def test_what_is_named_is_there(document: str) -> None:
     text = (ROOT / document).read_text(encoding="utf-8")
     missing = {name for name in named(text) if not any((top / name).exists() for top in TOPS)}
     assert missing - {"base.py", "select.py"} == set()  # one of each folder
+
+
+def test_times_are_of_the_one_clock_that_is_fine_everywhere() -> None:
+    """`time.monotonic` advances by 16 ms at a time on Windows before Python 3.13: two frames at 60 fps would be of one moment."""
+    coarse = re.compile(r"\bmonotonic(_ns)?\(|import .*\bmonotonic\b")
+    told = "`time.monotonic()`"
+    sources = {path: path.read_text(encoding="utf-8").replace(told, "") for path in (ROOT / "realtime").rglob("*.py")}
+    assert [path.name for path, text in sources.items() if coarse.search(text)] == []

@@ -77,19 +77,19 @@ def run_jobs(
 
 
 def _start(index: int, job: Job, folder: Path) -> _Running:
-    stem = folder / f"job-{index}-{job.task}-{time.monotonic_ns()}"
+    stem = folder / f"job-{index}-{job.task}-{time.perf_counter_ns()}"
     request, result, log = (stem.with_suffix(suffix) for suffix in (".request", ".result", ".log"))
     request.write_text(json.dumps({"task": job.task, "arguments": job.arguments}), encoding="utf-8")
     command = [sys.executable, "-m", "realtime.builder.child", str(request), str(result)]
     with log.open("wb") as file:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=file)
-    return _Running(index, job, process, time.monotonic(), result, log)
+    return _Running(index, job, process, time.perf_counter(), result, log)
 
 
 def _ended(each: _Running) -> bool:
     if each.process.poll() is not None:
         return True
-    if time.monotonic() - each.begun < each.job.limit:
+    if time.perf_counter() - each.begun < each.job.limit:
         return False
     _kill(each.process)
     return True
@@ -101,7 +101,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def _outcome(each: _Running) -> Outcome:
-    seconds = time.monotonic() - each.begun
+    seconds = time.perf_counter() - each.begun
     if each.result.is_file():
         content = json.loads(each.result.read_text(encoding="utf-8"))
         return Outcome(content.get("value"), content.get("error", ""), seconds)

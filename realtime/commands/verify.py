@@ -65,7 +65,7 @@ def parser() -> Parser:
 
 def camera_frames(text: str) -> Iterator[list[Image]]:
     """Batches of frames of a camera. Raises RealtimeError when it cannot be opened."""
-    end = time.monotonic() + PATIENCE
+    end = time.perf_counter() + PATIENCE
     with _camera(text) as source:
         source.open()
         for _ in range(BATCHES):
@@ -82,7 +82,7 @@ def _batch(source: Transformed, end: float) -> list[Image]:
 
     batch: list[Image] = []
     with suppress(EndOfStream):
-        while len(batch) < BATCH and time.monotonic() < end:
+        while len(batch) < BATCH and time.perf_counter() < end:
             frame = source.read(0.5)
             batch += [] if frame is None else [frame.image]
     return batch

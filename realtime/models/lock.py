@@ -36,12 +36,12 @@ def locked(path: Path, timeout: float, on_wait: Callable[[], None] = lambda: Non
 
 
 def _acquire(descriptor: int, path: Path, timeout: float, on_wait: Callable[[], None]) -> None:
-    end = time.monotonic() + timeout
+    end = time.perf_counter() + timeout
     if _acquired(descriptor):
         return
     on_wait()
     while not _acquired(descriptor):
-        if time.monotonic() >= end:
+        if time.perf_counter() >= end:
             raise TimeoutError(f"{path} is held by another process")
         time.sleep(_POLL)
 

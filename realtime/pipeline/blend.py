@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from time import monotonic, perf_counter
+from time import perf_counter
 
 from realtime.pipeline.controls import Controls
 from realtime.pipeline.finish import Finisher
@@ -45,7 +45,7 @@ class Blend:
         self._telemetry, self._controls, self._frame_log, self._on_still = telemetry, controls, frame_log, on_still
         self._live = stream.live
         self._pace = Pace(stream.fps)
-        self._newest = monotonic()
+        self._newest = perf_counter()
         self._shown: OutputFrame | None = None
         self.stills: list[Stage] = []
         """The threads that save stills."""
@@ -53,13 +53,13 @@ class Blend:
     def step(self) -> bool:
         """Send one frame, or what stands for it; False when no more come."""
         if self._shown is None and self._outlets.steady:
-            self._repeat(self._finisher.card(State.STARTING), monotonic())  # readers see the device only after a first frame
+            self._repeat(self._finisher.card(State.STARTING), perf_counter())  # readers see the device only after a first frame
         try:
             verdict = self._decided.get(self._patience())
         except SlotClosed:
             return False
         if verdict is None:
-            return self._keep_alive(monotonic())
+            return self._keep_alive(perf_counter())
         return self._send(verdict)
 
     def end(self) -> None:
@@ -71,7 +71,7 @@ class Blend:
     def _patience(self) -> float | None:
         """Seconds to wait for a new frame before something else is to be shown."""
         if self._outlets.steady:
-            return self._pace.remaining(monotonic())
+            return self._pace.remaining(perf_counter())
         return LOOK_SECONDS if self._live else None
 
     def _send(self, verdict: Verdict) -> bool:
@@ -80,7 +80,7 @@ class Blend:
         verdict = self._finisher.judged(verdict)
         output = self._finisher.finish(verdict, bgr_wanted=still)
         going_on = self._outlets.write(output, partial(self._book, verdict, start))
-        now = monotonic()
+        now = perf_counter()
         self._shown, self._newest = output, now
         self._pace.sent(now, repeated=False)
         if still:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from time import monotonic
+from time import perf_counter
 from types import TracebackType
 
 from realtime.pipeline.stage import Stage
@@ -35,10 +35,10 @@ class Stages:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        limit = monotonic() + JOIN_SECONDS
+        limit = perf_counter() + JOIN_SECONDS
         self._shut()
         for stage in (*self._stages, *self._later):
-            if not stage.join(max(0.05, limit - monotonic())):
+            if not stage.join(max(0.05, limit - perf_counter())):
                 log.warning("the %s thread did not end in time and was left behind: its device or file hangs", stage.name)
         if error is None:
             self._raise()

@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from time import monotonic
+from time import perf_counter
 
 from realtime.errors import RealtimeError, SinkError
 from realtime.pipeline.watchdog import Watchdog, Work
@@ -54,7 +54,7 @@ class Outlet:
     @property
     def overdue(self) -> bool:
         """Whether it has been failing for too long."""
-        return self._failing_since is not None and monotonic() - self._failing_since > GIVE_UP_SECONDS
+        return self._failing_since is not None and perf_counter() - self._failing_since > GIVE_UP_SECONDS
 
     def write(self, output: OutputFrame) -> None:
         """Raises SinkError; a frame for a sink that is away is dropped."""
@@ -105,7 +105,7 @@ class Outlet:
     def reopen(self) -> None:
         """Begin to open it anew, in a thread, because a driver may take its time."""
         if self._failing_since is None:
-            self._failing_since = monotonic()
+            self._failing_since = perf_counter()
             log.warning("%s; trying again", self.error)
         self._back = _Reopening(lambda: self.sink.open(self._stream), self.sink.close)
 

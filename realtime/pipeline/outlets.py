@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from time import monotonic
+from time import perf_counter
 from typing import Any, NamedTuple
 
 from realtime.errors import SinkError
@@ -122,11 +122,11 @@ class Outlets:
 
     def end(self) -> None:
         """No more frames come: wait for the threads to write what they have."""
-        limit = monotonic() + DRAIN_SECONDS
+        limit = perf_counter() + DRAIN_SECONDS
         for lane in self._lanes.values():
             lane.slot.close()
         for outlet, lane in self._lanes.items():
-            while not (lane.stage.join(_LOOK_SECONDS) or self._shut or outlet.gone or (self._live and monotonic() > limit)):
+            while not (lane.stage.join(_LOOK_SECONDS) or self._shut or outlet.gone or (self._live and perf_counter() > limit)):
                 pass
 
     def shut(self) -> None:
@@ -180,7 +180,7 @@ class Outlets:
                 self._give_up(outlet, error, possible=self._live)
                 return
         if delivery.taken is not None and not outlet.gone:
-            delivery.taken(monotonic())
+            delivery.taken(perf_counter())
 
     def _give_up(self, outlet: Outlet, error: SinkError, possible: bool) -> None:
         """Raises the error where no run can go on without this sink."""

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from time import monotonic, perf_counter
+from time import perf_counter
 from typing import Any
 
 import cv2
@@ -122,7 +122,7 @@ class Pipeline:
 
         Source and sinks are opened here and closed whatever happens.
         """
-        self.telemetry.started_at = self.telemetry.started_at or monotonic()
+        self.telemetry.started_at = self.telemetry.started_at or perf_counter()
         with Closing() as closing, ExitStack() as cleanup:
             cleanup.callback(self._source.close)
             self._info = info = self._source.open()
@@ -205,11 +205,11 @@ class Pipeline:
         return Stage(name, step, target.close)
 
     def _supervise(self, stages: Stages, outlets: Outlets) -> None:
-        deadline = monotonic() + self._limits.seconds if self._live and self._limits.seconds is not None else None
+        deadline = perf_counter() + self._limits.seconds if self._live and self._limits.seconds is not None else None
         watchdogs = [Watchdog(work) for work in self._works]
         while not self._over.wait(TICK_SECONDS):
             self._on_tick()
-            now = monotonic()
+            now = perf_counter()
             outlets.look(now)
             if stages.failed or (deadline is not None and now >= deadline):
                 return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from time import monotonic
+from time import perf_counter
 from typing import Final, Generic, Literal, TypeVar
 
 T = TypeVar("T")
@@ -72,7 +72,7 @@ class Slot(Generic[T]):
                 return False
             if self._item is not None:
                 self.dropped += self._counts(self._item)
-            self._rhythm.came(monotonic())
+            self._rhythm.came(perf_counter())
             self._item = item
             self._changed.notify_all()
             return True
@@ -87,7 +87,7 @@ class Slot(Generic[T]):
             self._changed.wait_for(lambda: self._item is not None or self._closed, timeout)
             if self._policy == "latest" and self._item is not None and patience:
                 old = self._item
-                self._changed.wait_for(lambda: self._item is not old or self._closed, self._rhythm.worth(monotonic(), patience))
+                self._changed.wait_for(lambda: self._item is not old or self._closed, self._rhythm.worth(perf_counter(), patience))
             item, self._item = self._item, None
             if item is None and self._closed:
                 raise SlotClosed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import monotonic
+from time import perf_counter
 
 _LONGEST_LOOK = 1.0
 """Seconds that one look counts for at most: a computer that slept for the night has not been at work for the night."""
@@ -15,11 +15,11 @@ class Work:
         self._since: float | None = None
 
     def begin(self) -> None:
-        self._since = monotonic()
+        self._since = perf_counter()
 
     def end(self) -> float:
         """Seconds that the piece took."""
-        seconds = self.lasting(monotonic())
+        seconds = self.lasting(perf_counter())
         self._since = None
         return seconds
 

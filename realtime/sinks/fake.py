@@ -64,8 +64,8 @@ class ScriptedSink(Closing):
             time.sleep(self._delay)
 
     def _block(self) -> None:
-        until = time.monotonic() + self._patience
-        while not self.closed and time.monotonic() < until:
+        until = time.perf_counter() + self._patience
+        while not self.closed and time.perf_counter() < until:
             time.sleep(0.005)
 
     def close(self) -> None:

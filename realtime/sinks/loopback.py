@@ -131,7 +131,7 @@ class LoopbackOutput:
     def open(cls, path: str, width: int, height: int, fps: float) -> Self:
         """Raises SinkError: device missing, not permitted, not a loopback, in use, or held at another size by a reader."""
         wanted = v4l2.PixelLayout(width, height, v4l2.YUV420)
-        until = time.monotonic() + RETRY_SECONDS
+        until = time.perf_counter() + RETRY_SECONDS
         while True:
             file = cls._open_output(path)
             try:
@@ -143,7 +143,7 @@ class LoopbackOutput:
                 _close(path, file)
                 raise SinkError(f"the virtual camera {path} refuses {width}x{height}: {reason(error)}; give another --size") from error
             _close(path, file)
-            if time.monotonic() > until:
+            if time.perf_counter() > until:
                 raise SinkError(_held(path, got, wanted))
             time.sleep(0.1)
 
@@ -236,8 +236,8 @@ def _frames_arrive(path: str) -> bool:
     file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
         left = sum(_reads_frame(file) for _ in range(_MORE_THAN_LEFT))
-        until = time.monotonic() + FEED_SECONDS
-        while left < _MORE_THAN_LEFT and time.monotonic() < until:
+        until = time.perf_counter() + FEED_SECONDS
+        while left < _MORE_THAN_LEFT and time.perf_counter() < until:
             time.sleep(0.02)
             if _reads_frame(file):
                 return True

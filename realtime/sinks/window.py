@@ -114,7 +114,7 @@ class WindowSink(Closing):
             pygame.display.quit()
             raise SinkError(f"{NO_DISPLAY} ({error})") from error
         self._pygame = pygame
-        self._counted = (time.monotonic(), 0)
+        self._counted = (time.perf_counter(), 0)
 
     def write(self, frame: OutputFrame) -> None:
         self._frames.put(frame.image, frame.state)
@@ -184,7 +184,7 @@ class WindowSink(Closing):
 
     def _retitle(self, status: str) -> None:
         since, count = self._counted
-        now = time.monotonic()
+        now = time.perf_counter()
         if now - since < _TITLE_SECONDS:
             return
         self._counted = (now, self._written)

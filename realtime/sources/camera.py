@@ -160,13 +160,13 @@ class CameraSource(Managed):
             self._release()
 
     def _grab_until_gone(self) -> None:
-        failures, last_good = 0, time.monotonic()
+        failures, last_good = 0, time.perf_counter()
         while not self._stop and self._capture is not None:
             if self._grab(self._capture):
-                failures, last_good = 0, time.monotonic()
+                failures, last_good = 0, time.perf_counter()
                 continue
             failures += 1
-            if failures >= _GONE_GRABS or (failures > 1 and time.monotonic() - last_good > _GONE_AFTER):
+            if failures >= _GONE_GRABS or (failures > 1 and time.perf_counter() - last_good > _GONE_AFTER):
                 return
             self._stop.wait(0.03)
 
@@ -175,7 +175,7 @@ class CameraSource(Managed):
         with suppress(cv2.error):
             if not capture.grab():
                 return False
-            captured_at = time.monotonic()
+            captured_at = time.perf_counter()
             ok, image = capture.retrieve(self._buffer())
             picture = _as_bgr(image) if ok else None
             if picture is None:

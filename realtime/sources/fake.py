@@ -62,7 +62,7 @@ class FakeSource(Managed):
 
     def read(self, timeout: float) -> Frame | None:
         """A scripted wait that is longer than `timeout` gives None until it is over."""
-        deadline = time.monotonic() + timeout
+        deadline = time.perf_counter() + timeout
         for step in self._steps:
             if isinstance(step, int | float):
                 if not self._passed(float(step), deadline):
@@ -79,7 +79,7 @@ class FakeSource(Managed):
         self._stop.set()
 
     def _passed(self, seconds: float, deadline: float) -> bool:
-        left = deadline - time.monotonic()
+        left = deadline - time.perf_counter()
         if self._stop.wait(min(seconds, left)):
             raise EndOfStream
         if seconds > left:
@@ -91,7 +91,7 @@ class FakeSource(Managed):
         if self._stop:
             raise EndOfStream
         seq, self._seq = self._seq, self._seq + 1
-        return Frame(seq, time.monotonic(), image, None if self._info.live else seq / self._info.fps)
+        return Frame(seq, time.perf_counter(), image, None if self._info.live else seq / self._info.fps)
 
     def _other(self, step: Exception | Block | None) -> None:
         if isinstance(step, Exception):

@@ -37,7 +37,7 @@ class ImageSource(Managed):
         image, self._image = self._image, None
         if image is None:
             raise EndOfStream
-        return Frame(0, time.monotonic(), image, 0.0)
+        return Frame(0, time.perf_counter(), image, 0.0)
 
     def close(self) -> None:
         self._image = None

@@ -113,11 +113,11 @@ class StreamSource(Managed):
 
     def _attempt(self) -> str:
         """Connect and play to the end; why it ended, in words that do not show the URL. Raises EndOfStream at the end of a file."""
-        begun = time.monotonic()
+        begun = time.perf_counter()
         try:
             container = av.open(self._url, options=_options(self._url, self._limits), timeout=self._limits, metadata_errors="replace")
         except (av.error.FFmpegError, OSError) as error:
-            return reason(error, self._url, time.monotonic() - begun, self._limits[1])
+            return reason(error, self._url, time.perf_counter() - begun, self._limits[1])
         with closing(container):
             problem = unplayable(container)
             if problem:
@@ -142,7 +142,7 @@ class StreamSource(Managed):
             place.resume(container)
         pace = _Pace() if place or container.format.name in _IN_PARTS else None
         for packet in container.demux(stream):
-            arrived = time.monotonic()
+            arrived = time.perf_counter()
             if self._stop:
                 return
             for frame in _decoded(packet):
@@ -152,7 +152,7 @@ class StreamSource(Managed):
                 if pace is not None and self._given_up(pace, frame):
                     return
                 if self._wanted:
-                    self._show(frame, stream, info, time.monotonic() if pace else arrived)
+                    self._show(frame, stream, info, time.perf_counter() if pace else arrived)
 
     def _described(self, frame: VideoFrame, stream: VideoStream) -> SourceInfo:
         height, width = self._painted(frame, stream).shape[:2]
@@ -223,7 +223,7 @@ class _Pace:
         """Seconds to wait until the frame is due."""
         if frame.time is None:
             return 0.0
-        now = time.monotonic()
+        now = time.perf_counter()
         if self._zero is None or not -_LONGEST_PACE < self._zero + frame.time - now < _LONGEST_PACE:
             # The first frame, or a jump in the times or a stall: count from here.
             self._zero = now - frame.time

@@ -54,11 +54,11 @@ class Stop:
         return self._event.wait(max(seconds, 0.0))
 
     def wait_until(self, moment: float) -> bool:
-        """Wait for a moment of `time.monotonic()`, exact to well under a millisecond, and say whether the signal came."""
-        coarse = moment - time.monotonic() - _EXACT
+        """Wait for a moment of `time.perf_counter()`, exact to well under a millisecond, and say whether the signal came."""
+        coarse = moment - time.perf_counter() - _EXACT
         if coarse > 0 and self._event.wait(coarse):
             return True
-        time.sleep(max(moment - time.monotonic(), 0.0))
+        time.sleep(max(moment - time.perf_counter(), 0.0))
         return self._event.is_set()
 
 

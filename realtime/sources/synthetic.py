@@ -149,7 +149,7 @@ class SyntheticSource(Managed):
             return None
         if self._frames is not None and self._next >= self._frames:
             raise EndOfStream
-        seq, captured_at = self._next, time.monotonic()
+        seq, captured_at = self._next, time.perf_counter()
         image = self._sway.picture(seq)
         self._next += 1
         return Frame(seq, captured_at, image, None if self._live else seq / self._fps)
@@ -159,7 +159,7 @@ class SyntheticSource(Managed):
 
     def _due(self, sway: Sway, timeout: float) -> bool:
         """Wait for the next frame's moment; False when it lies beyond the time limit. Raises EndOfStream when closed."""
-        now = time.monotonic()
+        now = time.perf_counter()
         if self._start is None:
             self._start = now
         self._next = max(self._next, int((now - self._start) * self._fps))
@@ -168,4 +168,4 @@ class SyntheticSource(Managed):
         moment = self._start + self._next / self._fps
         if self._stop.wait_until(min(moment, now + timeout)):
             raise EndOfStream
-        return moment <= time.monotonic()
+        return moment <= time.perf_counter()

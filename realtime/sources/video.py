@@ -232,7 +232,7 @@ class FileSource(Managed):
                 self._say(f"'{self._path.name}' changes its frame size: those frames are fitted into {self._size[0]}x{self._size[1]}")
                 image = letterbox(image, self._size)
             seq, self._seq = self._seq, self._seq + 1
-            return Frame(seq, time.monotonic(), image, self._media_time(frame))
+            return Frame(seq, time.perf_counter(), image, self._media_time(frame))
 
     def close(self) -> None:
         self._lease.close()

@@ -57,11 +57,11 @@ def kernels_folder() -> Path:
 
 
 def process_start() -> float:
-    """When this process was started, on the monotonic clock: start-up time is what the user waits for."""
+    """When this process was started, on the clock of `time.perf_counter`: start-up time is what the user waits for."""
     if sys.platform == "linux":
         # Clock ticks from boot to the start, field 22 of proc(5); psutil adds them to a time of boot that is rounded to seconds.
         ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
-        return time.monotonic() - (time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK"))
+        return time.perf_counter() - (time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK"))
     import psutil  # here: on Linux it would be 20 ms for nothing
 
-    return time.monotonic() - (time.time() - float(psutil.Process().create_time()))
+    return time.perf_counter() - (time.time() - float(psutil.Process().create_time()))

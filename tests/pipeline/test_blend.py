@@ -45,7 +45,7 @@ class Scripted:
 def played(monkeypatch, steps, *, steady=True):
     """The frames that a sink got, each with the moment it came at."""
     slot, sink = Scripted(steps), MemorySink(steady=steady)
-    monkeypatch.setattr(blend, "monotonic", lambda: slot.now)
+    monkeypatch.setattr(blend, "perf_counter", lambda: slot.now)
     moments = []
     write = sink.write
     sink.write = lambda frame: (moments.append(slot.now), write(frame))

@@ -53,12 +53,12 @@ def main() -> None:
     options = parser.parse_args()
     wanted = settings(options.folder, options.processor)
     os.environ.update(wanted)  # before Numba is imported, which reads them then
-    start, before = time.monotonic(), kept(options.folder)
+    start, before = time.perf_counter(), kept(options.folder)
     if not before:
         side_by_side()
     make_ready()
     there = kept(options.folder)
-    print(f"{len(there)} kernels in {time.monotonic() - start:.0f} s, {len(there - before)} of them compiled, the others found")
+    print(f"{len(there)} kernels in {time.perf_counter() - start:.0f} s, {len(there - before)} of them compiled, the others found")
     print("export", *(f"{name}='{value}'" for name, value in wanted.items()))
 
 

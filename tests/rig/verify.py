@@ -47,8 +47,8 @@ def stream(device: str, size: tuple[int, int], *, marked: bool) -> Iterator[Pipe
     running = threading.Thread(target=pipeline.run, daemon=True)
     running.start()
     try:
-        end = time.monotonic() + 600  # an emulated machine compiles for minutes
-        while pipeline.telemetry.frames_out < FPS and time.monotonic() < end:
+        end = time.perf_counter() + 600  # an emulated machine compiles for minutes
+        while pipeline.telemetry.frames_out < FPS and time.perf_counter() < end:
             time.sleep(0.05)
         yield pipeline
     finally:

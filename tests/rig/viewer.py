@@ -52,7 +52,7 @@ class Noted:
 
     def write(self, frame: OutputFrame) -> None:
         super().write(frame)
-        now = time.monotonic()
+        now = time.perf_counter()
         if frame.state is State.SWAPPED and frame.seq > self._last:
             self._last = frame.seq
             self.sent.append((now, (now - frame.captured_at) * 1e3))
@@ -111,8 +111,8 @@ def running(options: argparse.Namespace, sink: Any) -> Iterator[None]:
         thread = threading.Thread(target=pipeline.run, daemon=True)
         thread.start()
         try:
-            end = time.monotonic() + PATIENCE
-            while len(sink.sent) < WARM_UP * options.fps and time.monotonic() < end:
+            end = time.perf_counter() + PATIENCE
+            while len(sink.sent) < WARM_UP * options.fps and time.perf_counter() < end:
                 time.sleep(0.05)
             yield
         finally:
@@ -123,9 +123,9 @@ def running(options: argparse.Namespace, sink: Any) -> Iterator[None]:
 def to_nobody(options: argparse.Namespace) -> Ages:
     sink = ToNobody()
     with running(options, sink):
-        begin = time.monotonic()
+        begin = time.perf_counter()
         time.sleep(options.seconds)
-        return within(sink, begin, time.monotonic())
+        return within(sink, begin, time.perf_counter())
 
 
 def to_device(options: argparse.Namespace) -> Ages:

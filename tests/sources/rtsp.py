@@ -135,7 +135,7 @@ class _Client:
         self._connection.sendall(b"$\x00" + len(packet).to_bytes(2) + packet)
 
     def _play(self) -> None:
-        shown, numbers, begun = self._shown, count(), time.monotonic()
+        shown, numbers, begun = self._shown, count(), time.perf_counter()
         with suppress(OSError):
             for k in count():
                 if k == shown.silent_from:
@@ -143,7 +143,7 @@ class _Client:
                 if k == shown.stays_for:
                     self._connection.shutdown(socket.SHUT_RDWR)
                     return
-                time.sleep(max(begun + k / shown.rate - time.monotonic(), 0.0))
+                time.sleep(max(begun + k / shown.rate - time.perf_counter(), 0.0))
                 for payload, last in _payloads(shown.pictures[k % len(shown.pictures)]):
                     self._send(_packet(next(numbers), round(k * _CLOCK / shown.rate), payload, last))
 
