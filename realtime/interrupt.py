@@ -28,7 +28,7 @@ class Raise:
         self._first = -SAME_WISH
 
     def __call__(self, number: int, _frame: object) -> None:
-        now = time.monotonic()
+        now = time.perf_counter()
         if now - self._first >= SAME_WISH:
             self._first = now
             raise KeyboardInterrupt(number)
