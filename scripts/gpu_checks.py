@@ -85,7 +85,7 @@ def check_network(library: str, name: str) -> Callable[[Path], Rows]:
         for precision in (*PRECISIONS, "int8"):
             engine, row = built(library, name, work, precision, [onnx], "", feeds)
             yield row
-            if engine is not None and has_gpu():
+            if engine is not None:
                 for graphs in GRAPHS:
                     yield from _one_network(library, name, engine, precision, graphs, feeds, truth)
 
@@ -129,7 +129,7 @@ def check_path(library: str, graph: str) -> Callable[[Path], Rows]:
         for precision in PRECISIONS:
             engine, row = built(library, graph, work, precision, parts, graph, {})
             yield row
-            if engine is not None and has_gpu():
+            if engine is not None:
                 for label, size in SIZES.items():
                     yield from _one_path(library, graph, engine, precision, label, size, parts)
 
@@ -235,7 +235,7 @@ def networks(work: Path) -> Mapping[str, Path]:
 def built(
     library: str, name: str, work: Path, precision: str, parts: Sequence[Path], graph: str, feeds: Any
 ) -> tuple[Path | None, Row]:
-    """The engine, or None and why there is none. Without a GPU TensorRT-RTX builds for compute capability 86."""
+    """The engine, or None and why there is none. Without a GPU, or with one it has no code for, TensorRT-RTX builds for capability 86."""
     from realtime.builder import prepare, quantise
     from realtime.builder.contract import Contract
     from realtime.builder.wrap import GRAPHS as SHAPES
@@ -243,6 +243,7 @@ def built(
     from realtime.errors import RealtimeError
 
     check, begun = f"{library} {name}", time.perf_counter()
+    lack = target(library).unfit() if has_gpu() else "no GPU"
     try:
         files = []
         for index, part in enumerate(parts):
@@ -257,12 +258,14 @@ def built(
             source = work / f"{library}-{name}-{precision}.onnx"
             wrap(graph, files, Contract(), source)
         engine = work / f"{library}-{name}-{precision}.engine"
-        target(library).build(source, precision, engine, () if has_gpu() else (86,), SHAPES.get(graph, {}), work / "timings")
+        target(library).build(source, precision, engine, (86,) if lack else (), SHAPES.get(graph, {}), work / "timings")
     except RealtimeError as error:
         absent = None if "none here" in str(error) else False
         return None, Row(check, f"{precision}: build", ok=absent, note=str(error))
-    note = "" if has_gpu() else "built for compute capability 86; could not run: no GPU"
-    return engine, Row(check, f"{precision}: build", time.perf_counter() - begun, "s", True if has_gpu() else None, note)
+    taken = time.perf_counter() - begun
+    if lack:
+        return None, Row(check, f"{precision}: build", taken, "s", None, f"built for compute capability 86; could not run: {lack}")
+    return engine, Row(check, f"{precision}: build", taken, "s")
 
 
 def graph_file(graph: str, parts: Sequence[Path], work: Path) -> Path:

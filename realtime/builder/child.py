@@ -32,7 +32,7 @@ Value = dict[str, Any]
 def probe(target_name: str) -> Value:
     """Whether the library of a target is there and its engines can run here."""
     there = target(target_name)
-    return {"version": there.version(), "device_problem": there.device_problem()}
+    return {"version": there.version(), "device_problem": there.device_problem() or there.unfit()}
 
 
 def record(onnx: str, role: str, scene_file: str, tools: Value, samples: str, reference: str, threads: int = 1) -> Value:

@@ -237,6 +237,25 @@ def test_a_library_that_builds_on_the_gpu_uses_it(monkeypatch: pytest.MonkeyPatc
     assert built.device == {"compute_capabilities": [89], "driver": 12040}
 
 
+def test_engines_for_other_gpus_name_no_driver(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The driver of the machine that they happen to be built on says nothing about the one that runs them."""
+    for sm, driver in (((75, 86), None), ((75,), None), ((86,), 12040), ((), 12040)):
+        built = _build(monkeypatch, _Library(ahead=True, typed_flag=True, timing=False), Gpu(86, 12040), tmp_path / "a.onnx", sm)
+        assert built.device == {"compute_capabilities": list(sm) or [86], "driver": driver}
+
+
+def test_a_gpu_that_a_library_has_no_code_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Its engines cannot run here, and those that it makes are for the usual GPUs."""
+    library, hopper = _Library(ahead=True, typed_flag=True, timing=False), Gpu(90, 12040, "H200")
+    monkeypatch.setattr(tensorrt, "DEFAULT_SM", (75, 86))
+    assert _build(monkeypatch, library, hopper, tmp_path / "a.onnx").device == {"compute_capabilities": [75, 86], "driver": None}
+    assert tensorrt.make("any name").unfit() == "any name builds nothing for compute capability 90, which H200 has"
+    for device, other in ((Gpu(86, 12040), library), (None, library), (hopper, _Library(ahead=False, typed_flag=True, timing=False))):
+        monkeypatch.setattr(tensorrt, "first_gpu", lambda device=device: device)
+        monkeypatch.setattr(engine, "import_module", lambda name, other=other: other)
+        assert tensorrt.make("any name").unfit() == ""
+
+
 def test_timings_are_kept_for_the_next_build(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     libraries = [_Library(ahead=False, typed_flag=True, timing=True) for _ in range(3)]
     for library, sm in zip(libraries, (89, 89, 75), strict=True):

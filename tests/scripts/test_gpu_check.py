@@ -58,11 +58,17 @@ def driver(monkeypatch: pytest.MonkeyPatch, script: ModuleType) -> FakeDriver:
 class _Target:
     """Builds "engines" whose library runs the ONNX file on ONNX Runtime, a little wrong if `off`."""
 
+    lack = ""
+    """Why it builds nothing for this GPU."""
+
     def __init__(self, driver: FakeDriver, monkeypatch: pytest.MonkeyPatch, rtx: bool, off: float = 0.0, capturable: bool = True) -> None:
         self._driver, self._monkeypatch, self._rtx, self._off, self._capturable = driver, monkeypatch, rtx, off, capturable
 
     def version(self) -> str:
         return "11.4"
+
+    def unfit(self) -> str:
+        return self.lack
 
     def build(self, source: Path, precision: str, engine_file: Path, sm: Any, shapes: Any, cache: Path) -> None:
         engine_file.write_bytes(b"engine")
@@ -149,6 +155,22 @@ def test_a_graph_that_cannot_be_captured_is_told(
     monkeypatch.setattr(script, "PRECISIONS", ("fp32",))
     rows = [row for row in script.check_network("tensorrt-rtx", "swap")(tmp_path) if row.case.startswith("fp32, ") and row.note]
     assert [(row.case, row.ok) for row in rows] == [("fp32, graphs own: run", True)] and "cannot be captured" in rows[0].note
+
+
+def test_a_gpu_that_the_library_has_no_code_for_is_told(
+    script: ModuleType, runner: ModuleType, driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As TensorRT-RTX on GPUs of data centres: it builds for another, runs nothing, and nothing is wrong."""
+    onnx.save(random_twin(32, 8, 4), tmp_path / "swap.onnx")
+    monkeypatch.setattr(script, "networks", lambda work: {"swap": tmp_path / "swap.onnx"})
+    made = _Target(driver, monkeypatch, True)
+    made.lack = "tensorrt_rtx builds nothing for compute capability 90, which H200 has"
+    monkeypatch.setattr(script, "target", lambda library: made)
+    rows = list(script.check_network("tensorrt-rtx", "swap")(tmp_path))
+    assert [(row.case, row.ok) for row in rows] == [(f"{precision}: build", None) for precision in ("fp32", "fp16", "int8")]
+    assert all(row.note == f"built for compute capability 86; could not run: {made.lack}" for row in rows)
+    monkeypatch.setattr("realtime.backends.gpus.gpus", lambda: [Gpu(90, 12040)])
+    assert runner.verdict(rows) == 0
 
 
 def test_without_what_drives_the_gpu_it_builds_and_says_what_could_not_run(

@@ -40,6 +40,9 @@ class Target(Protocol):
     def device_problem(self) -> str:
         """Why engines cannot be run on this machine; empty when they can."""
 
+    def unfit(self) -> str:
+        """Why the library builds nothing for the device that is here; empty when it does, or when there is none. Loads the library."""
+
     def needs(self, precision: str) -> str:
         """The precision of the ONNX file that the engine of this precision is built of."""
 

@@ -31,6 +31,9 @@ class OnnxRuntimeTarget:
     def device_problem(self) -> str:
         return ""
 
+    def unfit(self) -> str:
+        return ""
+
     def needs(self, precision: str) -> str:
         return precision
 

@@ -28,6 +28,9 @@ class OpenVinoTarget:
     def device_problem(self) -> str:
         return ""
 
+    def unfit(self) -> str:
+        return ""
+
     def needs(self, precision: str) -> str:
         """Half precision is a setting of the plug-in here: it takes the fp32 file and computes in what the processor has."""
         return "fp32" if precision == "fp16" else precision

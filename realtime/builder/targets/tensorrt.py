@@ -45,12 +45,19 @@ class TensorRtTarget:
             return str(error).rstrip(".")
         return ""
 
+    def unfit(self) -> str:
+        """TensorRT-RTX is for the GPUs of desktops and laptops: it has no Hopper (90), for one."""
+        trt, device = load_library(self._library), first_gpu()
+        if device is None or not _ahead(trt) or f"SM{device.sm}" in _capabilities(trt):
+            return ""
+        return f"{self._library} builds nothing for compute capability {device.sm}, which {device.name or 'this GPU'} has"
+
     def needs(self, precision: str) -> str:
         return precision
 
     def build(self, source: Path, precision: str, engine: Path, sm: Sequence[int], shapes: Shapes, cache: Path) -> Built:
         trt, device = load_library(self._library), first_gpu()
-        ahead = hasattr(trt, "ComputeCapability")
+        ahead = _ahead(trt)
         if not ahead and device is None:
             raise BackendError(f"{self._library} builds on the GPU itself and there is none here: build on the machine that has it")
         logger = quiet_logger(trt)
@@ -70,7 +77,8 @@ class TensorRtTarget:
             raise BackendError(f"{self._library} cannot build it: {_reason(logger.last, source)}")
         engine.write_bytes(memoryview(made))
         _remember(config, timings)
-        made_for = {"compute_capabilities": capabilities, "driver": device.driver if device else None}
+        own = device is not None and capabilities == [device.sm]
+        made_for = {"compute_capabilities": capabilities, "driver": device.driver if device and own else None}
         return Built(self._library, self.version(), {"fp32": "f32", "fp16": "f16"}.get(precision, precision), made_for)
 
 
@@ -157,9 +165,10 @@ def _make_capturable(trt: Any, config: Any) -> None:
 
 
 def _aim(trt: Any, config: Any, sm: Sequence[int], device: Gpu | None) -> list[int]:
-    """Build for the named compute capabilities, else for the GPU that is here, else for the usual ones."""
-    wanted = list(sm) or ([device.sm] if device else list(DEFAULT_SM))
-    known = trt.ComputeCapability.__members__ if hasattr(trt.ComputeCapability, "__members__") else vars(trt.ComputeCapability)
+    """Build for the named compute capabilities, else for the GPU that is here, else, or where it has no code for it, for the usual ones."""
+    known = _capabilities(trt)
+    here = [device.sm] if device and f"SM{device.sm}" in known else list(DEFAULT_SM)
+    wanted = list(sm) or here
     unknown = [number for number in wanted if f"SM{number}" not in known]
     if unknown:
         offered = ", ".join(name.removeprefix("SM") for name in known if name.startswith("SM"))
@@ -168,3 +177,13 @@ def _aim(trt: Any, config: Any, sm: Sequence[int], device: Gpu | None) -> list[i
     for index, number in enumerate(wanted):
         config.set_compute_capability(getattr(trt.ComputeCapability, f"SM{number}"), index)
     return wanted
+
+
+def _ahead(trt: Any) -> bool:
+    """Whether the library builds for GPUs that are not here."""
+    return hasattr(trt, "ComputeCapability")
+
+
+def _capabilities(trt: Any) -> list[str]:
+    """Names of those that it builds for ahead, "SM86" and so on."""
+    return list(trt.ComputeCapability.__members__ if hasattr(trt.ComputeCapability, "__members__") else vars(trt.ComputeCapability))
