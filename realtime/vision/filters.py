@@ -127,20 +127,21 @@ def _blank():  # type: ignore[no-untyped-def]
     return np.zeros((3, 3))
 
 
-@inner(fastmath=_FAST)
-def _carry(points, state, carried, scale):  # type: ignore[no-untyped-def]
-    """Write into `carried` the state moved by the affine map (3 x 3 and shift) that best takes it onto the points.
+@inner(inline="always")
+def _weight(one, other, inverse_width):  # type: ignore[no-untyped-def]
+    """Of a vertex, from where it is and where it was carried to: Geman and McClure's, 1 where the two agree."""
+    dx, dy = one[0] - other[0], one[1] - other[1]
+    w = 1.0 / (1.0 + (dx * dx + dy * dy) * inverse_width)
+    return w * w
 
-    Weighted least squares on centred coordinates; weights from the distances found in `carried` by the pass before (Geman-McClure with
-    width `scale`), so that a moving mouth or lid does not pull the head along. A slight ridge keeps a flat mesh solvable.
-    """
+
+@inner(fastmath=_FAST)
+def _means(points, state, carried, inverse_width):  # type: ignore[no-untyped-def]
+    """Weighted means (3, 3): of the state in the first row, of the points in the second."""
     total = 0.0
-    mean = _blank()  # of the state and of the points
-    inverse_width = 1.0 / (scale * scale)
+    mean = _blank()
     for i in range(len(points)):
-        dx, dy = points[i, 0] - carried[i, 0], points[i, 1] - carried[i, 1]
-        w = 1.0 / (1.0 + (dx * dx + dy * dy) * inverse_width)
-        w *= w
+        w = _weight(points[i], carried[i], inverse_width)
         total += w
         for k in range(3):
             mean[0, k] += w * state[i, k]
@@ -148,11 +149,15 @@ def _carry(points, state, carried, scale):  # type: ignore[no-untyped-def]
     for k in range(3):
         mean[0, k] /= total
         mean[1, k] /= total
-    a, b, m = _blank(), _blank(), _blank()
+    return mean
+
+
+@inner(fastmath=_FAST)
+def _moments(points, state, carried, inverse_width, mean):  # type: ignore[no-untyped-def]
+    """The two sides of the normal equations, (3, 3) each: state times state, displacement times state."""
+    a, b = _blank(), _blank()
     for i in range(len(points)):
-        dx, dy = points[i, 0] - carried[i, 0], points[i, 1] - carried[i, 1]
-        w = 1.0 / (1.0 + (dx * dx + dy * dy) * inverse_width)
-        w *= w
+        w = _weight(points[i], carried[i], inverse_width)
         s = (state[i, 0] - mean[0, 0], state[i, 1] - mean[0, 1], state[i, 2] - mean[0, 2])
         for j in range(3):
             # Fit the displacement, so that the ridge pulls towards "did not move" rather than towards a point.
@@ -160,6 +165,13 @@ def _carry(points, state, carried, scale):  # type: ignore[no-untyped-def]
             for k in range(3):
                 a[j, k] += w * s[j] * s[k]
                 b[j, k] += w * d * s[k]
+    return a, b
+
+
+@inner(fastmath=_FAST)
+def _solved(a, b):  # type: ignore[no-untyped-def]
+    """b times the inverse of a, both (3, 3), a symmetric; a slight ridge keeps a flat mesh solvable."""
+    m = _blank()
     ridge = 1e-3 * (a[0, 0] + a[1, 1] + a[2, 2]) + 1e-9
     for k in range(3):
         a[k, k] += ridge
@@ -170,11 +182,25 @@ def _carry(points, state, carried, scale):  # type: ignore[no-untyped-def]
     c12 = a[0, 2] * a[1, 0] - a[0, 0] * a[1, 2]
     c22 = a[0, 0] * a[1, 1] - a[0, 1] * a[1, 0]
     det = a[0, 0] * c00 + a[0, 1] * (a[1, 2] * a[2, 0] - a[1, 0] * a[2, 2]) + a[0, 2] * (a[1, 0] * a[2, 1] - a[1, 1] * a[2, 0])
-    for j in range(3):  # b times the inverse
+    for j in range(3):
         b0, b1, b2 = b[j, 0] / det, b[j, 1] / det, b[j, 2] / det
         m[j, 0] = b0 * c00 + b1 * c01 + b2 * c02
         m[j, 1] = b0 * c01 + b1 * c11 + b2 * c12
         m[j, 2] = b0 * c02 + b1 * c12 + b2 * c22
+    return m
+
+
+@inner(fastmath=_FAST)
+def _carry(points, state, carried, scale):  # type: ignore[no-untyped-def]
+    """Write into `carried` the state moved by the affine map (3 x 3 and shift) that best takes it onto the points.
+
+    Weighted least squares on centred coordinates; weights from the distances found in `carried` by the pass before (Geman-McClure with
+    width `scale`), so that a moving mouth or lid does not pull the head along.
+    """
+    inverse_width = 1.0 / (scale * scale)
+    mean = _means(points, state, carried, inverse_width)
+    a, b = _moments(points, state, carried, inverse_width, mean)
+    m = _solved(a, b)
     for i in range(len(points)):
         s0, s1, s2 = state[i, 0] - mean[0, 0], state[i, 1] - mean[0, 1], state[i, 2] - mean[0, 2]
         for j in range(3):
