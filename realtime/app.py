@@ -18,6 +18,7 @@ from realtime.finders import MESH, needed
 from realtime.finishing import Finishing, wishes
 from realtime.following import Stage, beside, infer_stage, references
 from realtime.loading import Models, fit_sources, load_models, photo_recogniser, swap_options
+from realtime.machine import fine_waits
 from realtime.models.base import Identity
 from realtime.models.landmarks.fused import FusedLandmarker
 from realtime.models.landmarks.swapping import SwappingLandmarker
@@ -94,6 +95,7 @@ class App:
         self._warn()
         with ExitStack() as cleanup:
             source = open_input(settings.input, settings.size, settings.fps, mirror=settings.mirror, rotate=settings.rotate)
+            cleanup.enter_context(fine_waits())
             cleanup.callback(source.close)
             source.begin(_ANSWER)
             sinks = [open_output(text, seal=self._sealer, replace=settings.overwrite) for text in settings.outputs]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 FEATURES = ("sse4.2", "avx", "avx2", "fma", "avx512f", "avx512vnni", "avxvnni", "amx-int8", "neon", "dotprod", "i8mm")
 """Instruction sets that the kernels or the networks run faster with, by LLVM's names."""
@@ -34,6 +36,32 @@ def cpu_features() -> list[str]:
 
     has = binding.get_host_cpu_features()
     return [name for name in FEATURES if has.get(name)]
+
+
+@contextmanager
+def fine_waits(platform: str = sys.platform, multimedia: Any = None) -> Iterator[None]:
+    """Meanwhile waits end within a millisecond of their limit on Windows, where it is up to 16 otherwise; nothing elsewhere.
+
+    `timeBeginPeriod` and its counterpart, of winmm (`multimedia`); since Windows 10 version 2004 they mean this process alone.
+    """
+    library = _winmm() if platform == "win32" and multimedia is None else multimedia
+    if platform != "win32" or library is None or library.timeBeginPeriod(1) != 0:
+        yield
+        return
+    try:
+        yield
+    finally:
+        library.timeEndPeriod(1)
+
+
+def _winmm() -> Any:
+    """None on a Windows without it, as in containers."""
+    import ctypes
+
+    try:
+        return ctypes.CDLL("winmm")
+    except OSError:
+        return None
 
 
 def _from_cpuinfo() -> str:

@@ -43,3 +43,31 @@ def test_cores_that_this_process_may_not_use_do_not_count() -> None:
         assert machine.cores() == 1
     finally:
         os.sched_setaffinity(0, allowed)
+
+
+class Multimedia:
+    """As winmm: takes what it is told and notes it; 97 is its TIMERR_NOCANDO."""
+
+    def __init__(self, status: int = 0) -> None:
+        self.calls: list[tuple[str, int]] = []
+        self._status = status
+
+    def timeBeginPeriod(self, milliseconds: int) -> int:  # noqa: N802 - Microsoft's name
+        self.calls.append(("begin", milliseconds))
+        return self._status
+
+    def timeEndPeriod(self, milliseconds: int) -> int:  # noqa: N802
+        self.calls.append(("end", milliseconds))
+        return 0
+
+
+@pytest.mark.parametrize(
+    ("system", "status", "expected"),
+    [("win32", 0, [("begin", 1), "inside", ("end", 1)]), ("win32", 97, [("begin", 1), "inside"]), ("linux", 0, ["inside"])],
+)
+def test_waits_are_fine_on_windows_during_a_run_and_not_after(system: str, status: int, expected: list[object]) -> None:
+    library = Multimedia(status)
+    with pytest.raises(KeyboardInterrupt), machine.fine_waits(system, library):
+        library.calls.append("inside")  # type: ignore[arg-type]
+        raise KeyboardInterrupt
+    assert library.calls == expected

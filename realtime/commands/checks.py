@@ -186,10 +186,12 @@ def _video() -> Iterator[Finding]:
 def _credentials() -> Iterator[Finding]:
     from importlib.metadata import version
 
-    from realtime.trust.credentials import available
+    from realtime.trust.credentials import available, complaint
     from realtime.trust.seal import INSTALL
 
-    if available():
+    if available() and (why := complaint()):
+        yield Finding("content credentials", "note", f"no file can be signed: {why}")
+    elif available():
         yield Finding("content credentials", "ok", f"c2pa-python {version('c2pa-python')} signs the files that are written")
     else:
         yield Finding("content credentials", "note", f"files are written unsigned: {INSTALL}")

@@ -106,10 +106,8 @@ def write_results(folder: Path, report: dict[str, Any], rows: Sequence[dict[str,
 
 def make_sheet(video: Path, report: dict[str, Any], rows: Sequence[dict[str, Any]]) -> Sheet:
     """Row n of the frame log tells of frame n of the video; its `seq` says which picture the synthetic camera had shown."""
-    import cv2
-    import numpy as np
-
     from realtime.commands.sheet import Pair, Sheet, square
+    from realtime.sources.photo import load
     from realtime.sources.synthetic import Sway, bundled_person, cover
 
     camera = Sway(cover(bundled_person(), SIZE), FPS, seed=0)
@@ -121,7 +119,7 @@ def make_sheet(video: Path, report: dict[str, Any], rows: Sequence[dict[str, Any
         x, y = camera.matrix(seq) @ (*FACE, 1.0)
         pairs.append(pair)
         close.append(Pair(square(pair.before, x, y, CLOSE_SIDE), square(pair.after, x, y, CLOSE_SIDE)))
-    source = np.asarray(cv2.imread(str(SOURCE)), np.uint8)
+    source = load(SOURCE)  # not by OpenCV, which on Windows reads no path that has an umlaut in it
     ages = [row["age_ms"] for row in rows if row["age_ms"] is not None]
     return Sheet(source, pairs[len(pairs) // 2], close, ages, "realtime-faceswap demo", machine(), facts(report))
 

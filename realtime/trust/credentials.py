@@ -61,6 +61,15 @@ def available() -> bool:
     return importlib.util.find_spec("c2pa") is not None
 
 
+def complaint() -> str:
+    """Why c2pa-python, which is there, does not load; empty when it does."""
+    try:
+        _library()
+    except SinkError as error:
+        return str(error)
+    return ""
+
+
 def sign(source: Path, target: Path, key: SigningKey, ingredient: Path | None = None, stopped: Stopped = never) -> None:
     """Write `source` with credentials to `target`: a composite with AI-made parts that carries our watermark.
 
@@ -91,7 +100,10 @@ def read(path: Path, stopped: Stopped = never) -> Credentials:
         return Credentials("none")
     if not available():
         return Credentials("unreadable", problems=("c2pa-python is not installed: pip install c2pa-python",))
-    c2pa = _library()
+    try:
+        c2pa = _library()
+    except SinkError as error:
+        return Credentials("unreadable", problems=(str(error),))
     with path.open("rb") as stream:
         try:
             with c2pa.Reader(media_type, StoppableFile(stream, stopped), context=_context()) as reader:
@@ -144,8 +156,12 @@ def _manifest(has_parent: bool) -> dict[str, Any]:
 
 
 def _library() -> Any:
-    import c2pa
-
+    """Raises SinkError when it is there and does not load: a wheel for another system, or a part of it is gone."""
+    try:
+        import c2pa
+    except (ImportError, OSError, RuntimeError) as error:
+        cure = "reinstall it with pip install --force-reinstall c2pa-python"
+        raise SinkError(f"c2pa-python does not load ({' '.join(str(error).split())[:120]}): {cure}") from error
     return c2pa
 
 

@@ -51,6 +51,19 @@ def test_a_file_of_open_size_gets_a_copy_for_each_size(build: Callable[[], Any],
     assert len(found) == 1
 
 
+def test_a_copy_that_another_run_has_made_meanwhile_and_reads_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows replaces no file that is open."""
+
+    def refused(temporary: Path, target: Path) -> None:
+        target.write_bytes(temporary.read_bytes())
+        raise PermissionError(13, "The process cannot access the file because it is being used by another process")
+
+    onnx.save(twins.scrfd_twin(), tmp_path / "det.onnx")
+    monkeypatch.setattr(Path, "replace", refused)
+    (copy,) = fixed_copies(tmp_path / "det.onnx", (320,), tmp_path / "sized")
+    assert copy.is_file() and [each.name for each in copy.parent.iterdir()] == [copy.name]
+
+
 def test_only_the_open_side_is_written_down(open_twin: OpenTwin, tmp_path: Path) -> None:
     model = twins.scrfd_twin(size=(384, 640))
     model.graph.input[0].type.tensor_type.shape.dim[3].dim_param = "width"

@@ -3,8 +3,12 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from datetime import UTC, datetime
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -185,6 +189,23 @@ def test_a_key_that_does_not_fit_signs_nothing(tmp_path: Path, key: SigningKey) 
         assert "could not be written" in str(error)
     else:
         assert read(target).state == "broken"  # which whoever signs looks for before the file gets its name
+
+
+def test_a_library_that_does_not_load_is_one_sentence(tmp_path: Path, key: SigningKey, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As c2pa itself raises it where its own library is not beside it."""
+
+    class Broken(Loader):
+        def exec_module(self, module: object) -> None:
+            raise RuntimeError("Could not find c2pa_c.dll in any of the search paths")
+
+    finder = SimpleNamespace(find_spec=lambda name, *given: ModuleSpec(name, Broken()) if name == "c2pa" else None)
+    monkeypatch.delitem(sys.modules, "c2pa")
+    monkeypatch.setattr(sys, "meta_path", [finder, *sys.meta_path])
+    with pytest.raises(SinkError, match=r"does not load \(Could not find c2pa_c\.dll .*\): reinstall it"):
+        sign(write(tmp_path / "p.png"), tmp_path / "s.png", key)
+    assert "does not load" in credentials.complaint()
+    (problem,) = read(tmp_path / "p.png").problems
+    assert problem == credentials.complaint()
 
 
 def test_without_the_library_it_cannot_be_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

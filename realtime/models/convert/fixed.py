@@ -80,6 +80,8 @@ def _written(content: bytes, target: Path) -> Path:
         temporary.write_bytes(content)
         temporary.replace(target)
     except OSError as error:
+        if target.is_file():  # another run was first, and on Windows a file that is being read is not replaced
+            return target
         cure = "make it writable, or name another folder in REALTIME_MODELS"
         raise ModelError(f"the models' folder {target.parent} cannot be written ({error.strerror or error}): {cure}") from error
     finally:

@@ -1,0 +1,64 @@
+"""The program as on another system, as far as that can be had on this one: `python -m tests.elsewhere win32|darwin COMMAND ...`.
+
+The modules of the standard library that Windows lacks cannot be imported, what its `os`, `signal` and `time` lack is gone, and
+`sys.platform` is the other's; libraries are loaded before that, for they are those of this system. Each COMMAND is one line of arguments.
+It shows what of ours takes this system for granted: not what the other's drivers and file system do.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+import shlex
+import signal
+import sys
+import time
+import types
+
+LIBRARIES = (
+    "asyncio", "av", "c2pa", "concurrent.futures", "cryptography", "ctypes.util", "cv2", "cv2_enumerate_cameras", "importlib.metadata",
+    "llvmlite.binding", "multiprocessing", "numba", "numba.extending", "numpy", "onnx.shape_inference", "onnxruntime", "openvino",
+    "PIL.Image", "pillow_heif", "platform", "platformdirs", "psutil", "pygame", "pyvirtualcam.camera", "rich.console",
+    "rich.progress", "rich.table", "subprocess", "tempfile", "tflite", "urllib.request", "zipfile",
+)  # fmt: skip
+MODULES = ("fcntl", "grp", "pty", "pwd", "readline", "resource", "termios", "tty")
+GONE = {
+    os: ("O_NONBLOCK", "fchmod", "fork", "geteuid", "getloadavg", "getuid", "killpg", "mkfifo", "sched_getaffinity", "sysconf", "uname"),
+    signal: ("SIGALRM", "SIGHUP", "SIGUSR1", "SIGUSR2", "pause", "pthread_kill", "setitimer"),
+    time: ("CLOCK_BOOTTIME", "CLOCK_MONOTONIC", "clock_gettime"),
+}
+"""Not SIGKILL: the children are still this system's."""
+
+
+def become(system: str) -> None:
+    for name in LIBRARIES:
+        try:
+            importlib.import_module(name)
+        except ImportError:  # an optional one
+            continue
+    sys.platform = system
+    if system != "win32":
+        return
+    sys.modules.update(dict.fromkeys(MODULES))  # importing what is None raises ImportError
+    for module, names in GONE.items():
+        for name in names:
+            vars(module).pop(name, None)
+    locks = types.ModuleType("msvcrt")
+    vars(locks).update(LK_NBLCK=2, locking=lambda *given: None)
+    sys.modules["msvcrt"] = locks
+
+
+def main(system: str, *commands: str) -> int:
+    become(system)
+    import realtime
+    from realtime import cli
+
+    for module in pkgutil.walk_packages(realtime.__path__, "realtime."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    return max([cli.main(shlex.split(command)) for command in commands], default=0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
