@@ -1,6 +1,11 @@
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Barrier
 
 import numpy as np
@@ -8,7 +13,8 @@ import pytest
 from numba import njit
 from numba.core.caching import CacheImpl
 
-from realtime.compiled import compiled, prepare
+import realtime
+from realtime.compiled import compiled, helpers, prepare
 from realtime.errors import RealtimeError
 
 
@@ -70,3 +76,57 @@ def test_nowhere_to_keep_compiled_code_is_one_sentence(monkeypatch: pytest.Monke
         monkeypatch.setattr(locator, "from_function", lambda *given: None)
     with pytest.raises(RealtimeError, match=r"^there is no place to keep compiled code: .* NUMBA_CACHE_DIR$"):
         compiled("float32(float32)")(lambda value: value)
+
+
+KERNELS = """
+from realtime.compiled import compiled
+from realtime.vision.amounts import amount
+
+@compiled("int64(int64)")
+def more(value):
+    return value + amount()
+
+print(more(1))
+"""
+HELPER = """
+from realtime.compiled import inner
+
+@inner()
+def amount():
+    return {amount}
+"""
+
+
+def test_code_is_compiled_again_when_only_what_it_calls_in_another_file_has_changed(tmp_path: Path) -> None:
+    """As after an update, which leaves the cache where it is; Numba by itself would go on with the old code."""
+    package = tmp_path / "realtime"
+    shutil.copytree(Path(realtime.__file__).parent / "compiled", package / "compiled", ignore=shutil.ignore_patterns("__pycache__"))
+    (package / "vision").mkdir()
+    for name in ("__init__.py", "vision/__init__.py"):
+        (package / name).touch()
+    shutil.copy(Path(realtime.__file__).with_name("errors.py"), package)
+    (package / "vision" / "kernels.py").write_text(KERNELS)
+    shown = []
+    for amount in (1, 1, 20):
+        (package / "vision" / "amounts.py").write_text(HELPER.format(amount=amount))
+        command, own = [sys.executable, "-B", "-m", "realtime.vision.kernels"], os.environ | {"PYTHONPATH": str(tmp_path)}
+        done = subprocess.run(command, cwd=tmp_path, env=own, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stderr
+        shown.append(int(done.stdout))
+    assert shown == [2, 2, 21]
+
+
+def test_what_other_kernels_take_code_from_does_not_matter(tmp_path: Path) -> None:
+    (tmp_path / "realtime" / "vision").mkdir(parents=True)
+    files = {name: tmp_path / "realtime" / "vision" / f"{name}.py" for name in ("one", "two", "three")}
+    files["one"].write_text("from realtime.vision import two\n")
+    files["two"].write_text("from realtime.vision.three import x\nfrom realtime.errors import RealtimeError\n")
+    files["three"].write_text("x = 1\n")
+    digests = [helpers.digest(files["one"], tmp_path)]
+    for changed in ("one", "two", "three"):
+        files[changed].write_text(files[changed].read_text() + "# changed\n")
+        helpers.digest.cache_clear()
+        digests.append(helpers.digest(files["one"], tmp_path))
+    assert digests[0] == digests[1]
+    assert len(set(digests)) == 3
+    helpers.digest.cache_clear()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from numba import njit
 from numba.core.compiler_lock import global_compiler_lock
 
+from realtime.compiled.helpers import forget_stale
 from realtime.errors import RealtimeError
 
 P = ParamSpec("P")
@@ -66,9 +68,11 @@ def inner(**options: Any) -> Any:
 def _kept(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     """The function as numba's dispatcher, with its cache beside the source, or else in the user's cache folder."""
     try:
-        return njit(cache=True, nogil=True, no_cfunc_wrapper=True, **options)(function)
+        dispatcher = njit(cache=True, nogil=True, no_cfunc_wrapper=True, **options)(function)
     except RuntimeError as error:
         if "cannot cache" not in str(error):
             raise
         places = "neither the program's own folder nor your cache folder can be written"
         raise RealtimeError(f"there is no place to keep compiled code: {places}; name one that can be in NUMBA_CACHE_DIR") from error
+    forget_stale(dispatcher, Path(function.__code__.co_filename), f"{function.__module__}.{function.__qualname__}")
+    return dispatcher
