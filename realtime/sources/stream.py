@@ -246,6 +246,8 @@ def _options(url: str, limits: tuple[float, float]) -> dict[str, str]:
     """
     limit = str(int(limits[1] * 1e6))
     options = {"rw_timeout": limit, "timeout": limit, "analyzeduration": "1000000", **CAREFUL}
+    if url.lower().startswith("rtmp"):
+        del options["timeout"]  # there it is how long to wait for somebody who sends, and makes a server of us
     if url.lower().startswith("rtsp"):
         # UDP loses packets on any busy network and smears the picture: only for servers that have nothing else. `stimeout` is what FFmpeg
         # before 5 calls `timeout`.

@@ -17,11 +17,13 @@ def reason(error: Exception, url: str, waited: float = 0.0, limit: float = float
         return _unauthorized(url)
     if isinstance(error, av.error.HTTPNotFoundError):
         return "there is nothing of that name on the server (404 not found)"
-    if isinstance(error, av.error.InvalidDataError):
-        # Also what FFmpeg makes of an RTSP server that accepts a connection and then says nothing.
-        return "it is not a video stream" if waited < limit else "it gave nothing within the time limit"
-    if isinstance(error, av.error.ExitError | TimeoutError):
+    if isinstance(error, av.error.ProtocolNotFoundError):
+        return f"the FFmpeg that came with PyAV does not know {urlsplit(url).scheme}://, send it as rtsp:// or http:// instead"
+    if isinstance(error, av.error.ExitError | TimeoutError) or (isinstance(error, OSError | av.error.InvalidDataError) and waited >= limit):
+        # FFmpeg takes for bad data what an RTSP server does not say, and for a failed read that nobody sends by UDP.
         return "it gave nothing within the time limit"
+    if isinstance(error, av.error.InvalidDataError):
+        return "it is not a video stream"
     if isinstance(error, OSError) and error.errno == errno.EIO:
         # All that FFmpeg says of a host that is not known, and of a file whose index is out of reach.
         unknown = _unknown_host(url)

@@ -23,4 +23,6 @@ def redacted(url: str) -> str:
         port = f":{parts.port}" if parts.port else ""
     except ValueError:
         return f"{url.partition('://')[0]}://..."
+    if "@" in parts.path + parts.fragment:  # a password with a / or a # in it, which ends the host's part
+        return f"{parts.scheme}://..."
     return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}{parts.path}{'?...' if parts.query else ''}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import re
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ from fractions import Fraction
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import av
 import cv2
 import pytest
 
@@ -202,6 +204,8 @@ def test_nobody_there() -> None:
         ("http://cam/x", "http://cam/x"),
         ("rtsp://me:p@w@[::1]:8/x", "rtsp://[::1]:8/x"),
         ("http://me:pw@host:notaport/x", "http://..."),
+        ("rtsp://me:12/34pw@cam/x", "rtsp://..."),
+        ("rtsp://me:12#pw@cam/x", "rtsp://..."),
     ],
 )
 def test_redacted(url: str, shown: str) -> None:
@@ -212,6 +216,20 @@ def test_an_input_output_error_comes_with_what_may_be_done() -> None:
     """FFmpeg says no more than that of an unknown host and of a file whose index is out of reach."""
     said = reason(OSError(errno.EIO, "Input/output error"), "http://127.0.0.1/v.mp4")
     assert said == "input/output error; check the address, or download the file first and give its path"
+
+
+@pytest.mark.parametrize(
+    ("error", "waited", "said"),
+    [
+        (av.error.InvalidDataError(1, "Invalid data"), 0.1, "it is not a video stream"),
+        (av.error.InvalidDataError(1, "Invalid data"), 4.1, "it gave nothing within the time limit"),
+        (OSError(errno.EIO, "Input/output error"), 4.1, "it gave nothing within the time limit"),
+        (OSError(errno.ENETUNREACH, "Network is unreachable"), 0.1, "network is unreachable"),
+        (av.error.ProtocolNotFoundError(1, "Protocol not found"), 0.1, "the FFmpeg that came with PyAV does not know srt://, .*"),
+    ],
+)
+def test_what_ffmpeg_says_in_words_that_help(error: Exception, waited: float, said: str) -> None:
+    assert re.fullmatch(said, reason(error, "srt://127.0.0.1:1", waited, 4.0))
 
 
 def test_begun_early_a_wrong_address_is_told_before_it_is_opened() -> None:
@@ -248,6 +266,17 @@ def test_begun_early_a_file_waits_at_its_first_frame(tmp_path: Path) -> None:
         source.open()
         (first,) = read_some(source, bool)
     assert first.seq < 5 and first.image.mean() < 60
+
+
+def test_an_rtmp_address_is_called_and_not_listened_at() -> None:
+    """FFmpeg takes a time limit there for the wish to be the server."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(WAIT)
+        with StreamSource(f"rtmp://127.0.0.1:{listener.getsockname()[1]}/live/x") as source:
+            source.begin()
+            caller, _ = listener.accept()
+            with caller:
+                assert caller.recv(1) == b"\x03"  # its version, with which a client begins: Adobe's RTMP 1.0, section 5.2.2
 
 
 def test_motion_jpeg_in_parts(tmp_path: Path) -> None:
