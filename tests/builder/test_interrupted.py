@@ -107,6 +107,7 @@ def test_ctrl_c_at_every_step(twin: Path, children: object, tmp_path: Path) -> N
         try:
             build(plan, folder, _scenes, at)
         except Interrupted as interrupted:
+            assert interrupted.args == (), "to whoever ends a live run it is Ctrl-C as any other"
             missing = unfinished(interrupted.rows)
             there = {name for name in ("other", "twin") if manifest.read(folder, name)}
             assert there == {"other", "twin"} - set(missing)
