@@ -15,9 +15,12 @@ def start() -> int:
     from realtime.cli import main
 
     try:
-        return main()
+        status = main()
     finally:
         interrupt.leave_at_once()  # what is still to come is Python's own clearing up
+    if status > interrupt.BY_SIGNAL:
+        interrupt.leave(status)
+    return status
 
 
 if __name__ == "__main__":

@@ -71,6 +71,22 @@ def test_where_it_is_ignored_it_still_is() -> None:
     assert answer(first=ignoring, then="interrupt.raise_again()").stdout == "went on\n"
 
 
+def test_an_interrupted_program_waits_for_no_thread_that_hangs(tmp_path: Path) -> None:
+    program = (
+        "import threading, sys; from realtime import __main__, cli\n"
+        "def main():\n"
+        "    threading.Thread(target=threading.Event().wait).start()\n"
+        "    print('what it measured')\n"
+        "    return int(sys.argv[1])\n"
+        "cli.main = main\n"
+        "sys.exit(__main__.start())\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", program]
+    ended = subprocess.run([*command, "143"], env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (143, "what it measured\n", "")
+
+
 @pytest.mark.parametrize("module", ["cv2", "numba", "realtime.app"])
 def test_a_start_that_is_interrupted_while_it_imports_says_nothing(tmp_path: Path, module: str) -> None:
     """The moment is told by what the program has imported, not by a clock."""

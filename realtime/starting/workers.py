@@ -33,6 +33,14 @@ class Workers:
         self._jobs, self._done = 0, -1
 
     def __enter__(self) -> Self:
+        try:
+            self._begin()
+        except BaseException:  # Ctrl-C: `__exit__` is not called then
+            self._end()
+            raise
+        return self
+
+    def _begin(self) -> None:
         with ExitStack() as ends:
             todo, given = os.pipe()
             self._done, doing = os.pipe()
@@ -43,7 +51,6 @@ class Workers:
 
             self._jobs = len(jobs(self._kind))
             os.write(given, bytes(range(self._jobs)))  # far less than a pipe holds
-        return self
 
     def _start(self, todo: int, doing: int) -> None:
         command = [sys.executable or "python", "-P", "-c", _CODE, json.dumps(sys.path), self._kind]
@@ -59,11 +66,15 @@ class Workers:
             progress(done, self._jobs)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._end()
+
+    def _end(self) -> None:
         for process in self._processes:
             process.kill()  # loses nothing: what the cache holds is whole, each file was renamed to its name
         for process in self._processes:
             process.wait()
-        os.close(self._done)
+        if self._done >= 0:
+            os.close(self._done)
 
 
 def work(kind: str) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
+from realtime.interrupt import Raise
+
 Stopped = Callable[[], bool]
 """Whether the work is to be broken off."""
 
@@ -28,7 +30,7 @@ def on_signal() -> Iterator[Stopped]:
             number = getattr(signal, name, None)
             handler = signal.getsignal(number) if number is not None else None
             if number is not None and callable(handler):
-                before[number] = signal.signal(number, lambda which, _: came.append(which))
+                before[number] = signal.signal(number, _noting(came, handler))
     except ValueError:  # another thread
         pass
     try:
@@ -36,6 +38,16 @@ def on_signal() -> Iterator[Stopped]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _noting(came: list[int], usual: Callable[..., object]) -> Callable[[int, object], None]:
+    """What notes a signal; not one of several in a row, of which the first had its answer already."""
+
+    def note(number: int, _frame: object) -> None:
+        if not isinstance(usual, Raise) or usual.is_new():
+            came.append(number)
+
+    return note
 
 
 class StoppableFile:

@@ -54,6 +54,20 @@ def test_an_interrupt_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -> None
     assert all(process.poll() is not None for process in crew._processes)
 
 
+def test_an_interrupt_while_they_begin_leaves_none_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "_CODE", "import time; time.sleep(600)")
+
+    def interrupted(kind: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("realtime.starting.kernels.jobs", interrupted)
+    crew = Workers("mesh", 2)
+    with pytest.raises(KeyboardInterrupt), crew:
+        pytest.fail("it had begun")
+    assert len(crew._processes) == 2
+    assert all(process.poll() is not None for process in crew._processes)
+
+
 def test_processes_end_when_the_one_that_started_them_was_killed() -> None:
     code = f"""
 import os

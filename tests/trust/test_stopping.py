@@ -32,6 +32,33 @@ def test_a_signal_is_only_noted_and_ends_the_program_again_afterwards() -> None:
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "ended as ever\n", "")
 
 
+IN_A_ROW = """
+import signal
+from realtime import interrupt
+from realtime.trust.stopping import on_signal
+
+clock = [100.0]
+interrupt.time.perf_counter = lambda: clock[0]
+signal.signal(signal.SIGINT, signal.default_int_handler)
+interrupt.raise_again()
+try:
+    signal.raise_signal(signal.SIGINT)
+except KeyboardInterrupt:
+    with on_signal() as stopped:
+        signal.raise_signal(signal.SIGINT)
+        assert not stopped(), "it is the wish that ended the run"
+        clock[0] += interrupt.SAME_WISH
+        signal.raise_signal(signal.SIGINT)
+        assert stopped()
+    print("broken off")
+"""
+
+
+def test_of_several_in_a_row_only_the_first_counts() -> None:
+    ended = subprocess.run([sys.executable, "-c", IN_A_ROW], capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "broken off\n", "")
+
+
 def test_in_another_thread_there_is_nothing_to_note() -> None:
     seen = []
 
