@@ -21,7 +21,7 @@ from realtime.sources.stream_advice import reason
 from realtime.sources.sync import Drain, Managed, Newest, Stop
 from realtime.sources.told import Told
 from realtime.sources.urls import redacted
-from realtime.sources.video import CAREFUL, Painter, clockwise, nominal_fps, pixel_aspect, unplayable
+from realtime.sources.video import CAREFUL, Painter, clockwise, lenient, nominal_fps, pixel_aspect, unplayable
 from realtime.sources.whole import promised_end
 from realtime.types import Frame, Image
 
@@ -115,7 +115,7 @@ class StreamSource(Managed):
         """Connect and play to the end; why it ended, in words that do not show the URL. Raises EndOfStream at the end of a file."""
         begun = time.perf_counter()
         try:
-            container = av.open(self._url, options=_options(self._url, self._limits), timeout=self._limits, metadata_errors="replace")
+            container = av.open(self._url, options=_options(self._url, self._limits), timeout=self._limits, **lenient())
         except (av.error.FFmpegError, OSError) as error:
             return reason(error, self._url, time.perf_counter() - begun, self._limits[1])
         with closing(container):

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import av
 import numpy as np
@@ -130,6 +131,11 @@ def _expected(stream: VideoStream, end: float | None, fps: float) -> int | None:
     return stream.frames or (None if end is None else round(end * fps)) or None
 
 
+def lenient() -> dict[str, Any]:
+    """What makes `av.open` take names and titles that are no UTF-8: from version 19 on PyAV does by itself, and knows no such option."""
+    return {"metadata_errors": "replace"} if int(av.__version__.partition(".")[0]) < 19 else {}
+
+
 def unplayable(container: InputContainer) -> str:
     """What keeps an opened container from being played, to follow its name; empty when nothing does."""
     if not container.streams.video:
@@ -147,7 +153,7 @@ class _Reel:
 
     def __init__(self, path: Path) -> None:
         self.corrupt = 0
-        self.container: InputContainer = av.open(str(path), metadata_errors="replace", options=CAREFUL)
+        self.container: InputContainer = av.open(str(path), options=CAREFUL, **lenient())
         problem = unplayable(self.container)
         if problem:
             self.container.close()

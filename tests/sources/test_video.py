@@ -268,3 +268,23 @@ def test_colours_are_those_that_the_video_names(size: tuple[int, int], space: in
     frame.colorspace, frame.color_range = space, span
     wanted = frame.reformat(format="bgr24").to_ndarray()
     assert np.abs(Painter().paint(frame, 0).astype(int) - wanted).mean() < 2
+
+
+def test_a_title_that_is_no_utf_8_is_taken_by_every_version_of_pyav(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Version 19, which Python 3.12 and later get, has done away with the option that earlier ones need for it."""
+    path = write_video(tmp_path / "v.mkv", [plain(50, (64, 48))])
+    with av.open(str(path)) as before, av.open(str(tmp_path / "t.mkv"), "w") as after:
+        after.metadata["title"] = "TITLE?"
+        track = after.add_stream_from_template(before.streams.video[0])
+        for packet in before.demux(video=0):
+            if packet.dts is not None:
+                packet.stream = track
+                after.mux(packet)
+    (tmp_path / "t.mkv").write_bytes((tmp_path / "t.mkv").read_bytes().replace(b"TITLE?", b"TITL\xe9?"))
+    with FileSource(tmp_path / "t.mkv") as source:
+        source.open()
+        assert source.read(1.0) is not None
+    monkeypatch.setattr(av, "__version__", "18.1.0")
+    assert video.lenient() == {"metadata_errors": "replace"}
+    monkeypatch.setattr(av, "__version__", "19.0.2")
+    assert video.lenient() == {}
