@@ -12,6 +12,7 @@ import os
 import pkgutil
 import shlex
 import signal
+import ssl
 import sys
 import time
 import types
@@ -44,6 +45,7 @@ def become(system: str) -> None:
     for module, names in GONE.items():
         for name in names:
             vars(module).pop(name, None)
+    vars(ssl)["enum_certificates"] = lambda store: []  # asked for where a connection may be made
     locks = types.ModuleType("msvcrt")
     vars(locks).update(LK_NBLCK=2, locking=lambda *given: None)
     sys.modules["msvcrt"] = locks
