@@ -99,10 +99,10 @@ def _report(values: argparse.Namespace, rows: Sequence[Row]) -> None:
 def _interrupted(values: argparse.Namespace, rows: Sequence[Row]) -> int:
     from realtime.builder.candidate import unfinished
 
-    leave_at_once(1)  # a second Ctrl-C
     missing = unfinished(rows)
     if missing:
         notify(f"interrupted: {', '.join(missing)} {'was' if len(missing) == 1 else 'were'} not built; what was built before is kept")
+    leave_at_once(1)  # the table is not worth a second wish
     _report(values, rows)
     return 1 if missing else 0
 
