@@ -23,15 +23,17 @@ from realtime.vision.mesh.maths import kernel
 from realtime.vision.mesh.paint import paint
 from realtime.vision.mesh.raster import CHANNELS, Grid, draw_grid, fit_grid, new_grid
 from realtime.vision.mesh.shade import BLUR_EVERY, Source, new_history, new_mesh, new_seen, new_shaded, shade
+from realtime.vision.mesh.shape import reshape
 from realtime.vision.mesh.topology import Topology, load_topology
 
 CELLS: Final = 80
 """About how many grid cells the longer side of a face has."""
 HOLES: Final = tuple(
     (np.array(part, np.int32), np.float32(along), np.float32(across))
-    for part, along, across in ((indices.LEFT_EYE, 1.1, 1.4), (indices.RIGHT_EYE, 1.1, 1.4), (indices.INNER_LIPS, 1.0, 1.0))
+    for part, along, across in ((indices.LEFT_EYE, 1.05, 1.25), (indices.RIGHT_EYE, 1.05, 1.25), (indices.INNER_LIPS, 1.0, 1.0))
 )
-"""Outlines left open and how much they are stretched: around the eyes so far that the frame's lashes show and no second ones."""
+"""Outlines left open and how much they are stretched: around the eyes so far that the frame's lashes show and no second ones, and no
+farther, because lids are part of a likeness."""
 ASIDE: Final = 0.6
 """Sine of the turn to one side from which a face can be turned away; a nod alone never is."""
 AWAY, BACK = 0.61, 0.66
@@ -72,6 +74,7 @@ class MeshSwapper:
         count = len(self._topology.uv)
         self._history = new_history(count)
         self._seen, self._shaded = new_seen(count), new_shaded(count)
+        self._drawn = np.zeros((count, 3), np.float32)
         self._grain = np.full(2, -1, np.float32)
         self._grey = self._away = False
         self._attributes = np.zeros((count, CHANNELS), np.float32)
@@ -123,7 +126,7 @@ class MeshSwapper:
         longer = max(area.width, area.height)
         step = max(1, round(longer / CELLS))
         grid = self._fitting_grid(area, step)
-        draw_grid(points, self._attributes, self._topology.triangles, area.x, area.y, step, grid, 4.0 * step / longer, 3)
+        draw_grid(self._shaped(points), self._attributes, self._topology.triangles, area.x, area.y, step, grid, 4.0 * step / longer, 3)
         paint(grid.nodes, step, self._level(longer, float(shaded.softness[0])), shaded.curve, patch.colour, patch.alpha)
         for outline, along, across in HOLES:
             cut_hole(patch.alpha, points, outline, area.x, area.y, along, across, max(1, longer // 90))
@@ -159,6 +162,14 @@ class MeshSwapper:
         shade(image, points, *glasses.apart(mesh, source), self._history, self._seen, self._shaded)
         if begun and age[0] == 1:
             glasses.forget()
+
+    def _shaped(self, points: Array) -> Array:
+        """The landmarks with the source's nose and cheeks."""
+        assert self._atlas is not None
+        mesh, shaded, history = self._mesh, self._shaded, self._history
+        pose = shaded.rotation, shaded.scale[0]
+        reshape(points, mesh.xyz, mesh.rigid, *pose, self._atlas.source.shape, history.age, history.shape, history.looks, self._drawn)
+        return self._drawn
 
     def _turned_away(self, rotation: Array) -> bool:
         """Whether the head is turned so far aside that the mesh is a guess; it has to come back a little further than it went."""

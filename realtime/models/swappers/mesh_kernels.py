@@ -17,6 +17,7 @@ from realtime.vision.mesh.holes import cut_hole
 from realtime.vision.mesh.occlusion import uncovered
 from realtime.vision.mesh.paint import paint
 from realtime.vision.mesh.raster import CHANNELS, draw_grid, new_grid
+from realtime.vision.mesh.shape import reshape
 from realtime.vision.mesh.topology import load_topology
 
 
@@ -32,11 +33,14 @@ def mesh_kernels() -> dict[str, Callable[[], object]]:
     history, seen, shaded = shade.new_history(count), shade.new_seen(count), shade.new_shaded(count)
     attributes, state = np.zeros((count, CHANNELS), single), np.full(2, -1, single)
     colour, alpha = np.zeros((32, 32, 3), np.uint8), np.zeros((32, 32), np.uint8)
-    glasses = Glasses(topology)
+    glasses, mean = Glasses(topology), (history.age, history.shape, history.looks)
     return {
         "look": lambda: shade.look(image, points, mesh, atlas.source, history, seen, shaded),
         "tint": lambda: shade.tint(mesh, atlas.source, seen, history, True, shaded),
         "grid": lambda: draw_grid(points, attributes, topology.triangles, 0, 0, 4, grid, 1.0, 3),
+        "shape": lambda: reshape(
+            points, mesh.xyz, mesh.rigid, shaded.rotation, shaded.scale[0], atlas.source.shape, *mean, np.zeros_like(points)
+        ),
         "occlude": lambda: shade.occlude(mesh, seen, history, True),
         "uncovered": lambda: uncovered(mesh.skin, mesh.hairline, seen.front, seen.likeness, history),
         "grain": lambda: match_grain(image, points, topology.skin, 0, 0, colour, alpha, True, state),

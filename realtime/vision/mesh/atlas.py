@@ -14,6 +14,7 @@ from realtime.vision.mesh.paint import pack
 from realtime.vision.mesh.pose import RIGID, fit_pose
 from realtime.vision.mesh.raster import CHANNELS, draw_grid, new_grid
 from realtime.vision.mesh.shade import Source
+from realtime.vision.mesh.shape import own_shape
 from realtime.vision.mesh.sharpness import edge_blur
 from realtime.vision.mesh.topology import Topology, smoothstep
 
@@ -24,13 +25,14 @@ SMALLEST = 30
 
 @dataclass(frozen=True)
 class View:
-    """One photo unwrapped: texture (S, S, 3) float32 levels, visible (S, S) float32 0..1, normals (V, 3) in camera axes, and the
-    blur of its edges as a share of the face's height."""
+    """One photo unwrapped: texture (S, S, 3) float32 levels, visible (S, S) float32 0..1, normals (V, 3) in camera axes, the
+    blur of its edges as a share of the face's height, and the shape as in `Source`."""
 
     texture: Floats
     visible: Floats
     normals: Floats
     blur: float
+    shape: Floats
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ def build_atlas(photos: Sequence[tuple[Image, Floats]], topology: Topology) -> A
     best = max(views, key=lambda view: float(view.visible.mean()))
     filled = fill_skin(texture, seen, fit_texture(texture, best.normals, topology), topology)
     even = even_light(filled, fit_texture(filled, best.normals, topology), topology)
-    source = describe(fit_texture(even.astype(np.float32), best.normals, topology), best.blur, topology)
+    source = describe(fit_texture(even.astype(np.float32), best.normals, topology), best.blur, best.shape, topology)
     return Atlas(tuple(pack(level) for level in pyramid(even)), source)
 
 
@@ -57,14 +59,15 @@ def blank_atlas(count: int) -> Atlas:
     """A grey person of `count` vertices, for warming up."""
     single = np.float32
     colour, ones, ring = np.full((count, 3), 128, single), np.ones(count, single), np.zeros(1, np.int32)
-    source = Source(colour, colour, colour[0].copy(), ones, ones, ring, np.zeros((count, 1), single), np.zeros(1, single))
+    membrane, blur, shape = np.zeros((count, 1), single), np.zeros(1, single), np.zeros((count, 3), single)
+    source = Source(colour, colour, colour[0].copy(), ones, ones, ring, membrane, blur, shape)
     return Atlas((pack(np.full((SMALLEST, SMALLEST, 3), 128, np.uint8)),), source)
 
 
 def unwrap(image: Image, points: Floats, topology: Topology) -> View:
     """Project the photo onto the mesh and unfold it."""
     rotation = np.empty((3, 3), np.float32)
-    fit_pose(points, topology.xyz, RIGID, rotation)
+    scale = fit_pose(points, topology.xyz, RIGID, rotation)
     normals = topology.normals @ rotation
     attributes = np.zeros((len(points), CHANNELS), np.float32)
     attributes[:, :2] = points[:, :2]
@@ -77,7 +80,8 @@ def unwrap(image: Image, points: Floats, topology: Topology) -> View:
     texture = cv2.remap(image, where, None, cv2.INTER_LANCZOS4, borderMode=cv2.BORDER_REPLICATE)
     height = float(np.ptp(points[:, 1]))
     blur = float(edge_blur(image, points, np.float32(height))) / height
-    return View(texture.astype(np.float32), np.clip(grid.nodes[..., 2], 0, 1), normals, blur)
+    shape = own_shape(points, topology.xyz, RIGID, rotation, scale, topology.own)
+    return View(texture.astype(np.float32), np.clip(grid.nodes[..., 2], 0, 1), normals, blur, shape)
 
 
 def merge(views: Sequence[View]) -> tuple[Floats, Floats]:

@@ -123,8 +123,8 @@ def _spread(values: Floats, weight: Floats, sigmas: tuple[float, ...]) -> Floats
     return total
 
 
-def describe(light: Light, blur: float, topology: Topology) -> Source:
-    """blur: of the photo's edges as a share of the face's height."""
+def describe(light: Light, blur: float, shape: Floats, topology: Topology) -> Source:
+    """blur: of the photo's edges as a share of the face's height; shape: (V, 3) as in `Source`."""
     mean = np.clip(topology.skin @ light.fit / topology.skin.sum(), 8, 247)
     alpha = topology.feather * (1 - smoothstep(0.25, 0.55, _hair(light.error, topology)))
     ring, membrane = _membrane(alpha, topology.laplacian)
@@ -137,6 +137,7 @@ def describe(light: Light, blur: float, topology: Topology) -> Source:
         ring=ring,
         membrane=membrane,
         blur=np.array([blur], np.float32),
+        shape=shape,
     )
 
 

@@ -63,6 +63,8 @@ class Source(NamedTuple):
     """(V, R) harmonic interpolation from the ring to every vertex."""
     blur: Array
     """(1,) blur of the photo's edges, as a share of the face's height."""
+    shape: Array
+    """(V, 3) its place across and up on the canonical face, and how far it is drawn there: 0..1."""
 
 
 class History(NamedTuple):
@@ -88,6 +90,10 @@ class History(NamedTuple):
     """(1,) the target's contrast as a share of the source's, smoothed."""
     doubt: Array
     """(1,) frames in a row in which what counts as hidden looked like the face, see `uncovered`."""
+    shape: Array
+    """(V, 2) running mean of the landmarks' places across and up on the canonical face."""
+    looks: Array
+    """(1,) how many frontal looks that mean stands for."""
 
 
 class Shaded(NamedTuple):
@@ -95,6 +101,8 @@ class Shaded(NamedTuple):
 
     rotation: Array
     """(3, 3) as in `fit_pose`."""
+    scale: Array
+    """(1,) pixels for each canonical unit."""
     curve: Array
     """(3, 256) tone curve, levels."""
     offset: Array
@@ -136,13 +144,15 @@ def new_history(count: int) -> History:
         np.zeros(2, single),
         np.ones(1, single),
         np.zeros(1, single),
+        np.zeros((count, 2), single),
+        np.zeros(1, single),
     )
 
 
 def new_shaded(count: int) -> Shaded:
     single = np.float32
     curve, offset, alpha = np.zeros((3, 256), single), np.zeros((count, 3), single), np.zeros(count, single)
-    return Shaded(np.eye(3, dtype=single), curve, offset, alpha, np.zeros(1, single))
+    return Shaded(np.eye(3, dtype=single), np.ones(1, single), curve, offset, alpha, np.zeros(1, single))
 
 
 def new_seen(count: int) -> Seen:
@@ -173,7 +183,7 @@ def look(image: Array, points: Array, mesh: Mesh, source: Source, history: Histo
     first = history.age[0] == 0
     _copy(points, history.points)
     out.softness[0] = _softness(image, points, source, history, first)
-    fit_pose(points, mesh.xyz, mesh.rigid, out.rotation)
+    out.scale[0] = fit_pose(points, mesh.xyz, mesh.rigid, out.rotation)
     _front(mesh.dome, out.rotation, seen.front)
     basis = np.empty((len(points), TERMS), np.float32)
     light_basis(_rotated(mesh.normals, out.rotation), basis)

@@ -52,6 +52,8 @@ class Topology:
     """(V,) 0..1: the ridge of the nose, where highlights come and go."""
     sides: Floats
     """(V,) 0..1: cheeks, temples and jaw, away from what a face does with its eyes."""
+    own: Floats
+    """(V,) 0..1: how far a source keeps its own shape there: nose and cheeks, less brows; not what is the frame's or moves in speech."""
     blur: Floats
     """(V, V) Gaussian weights over the surface, corrected for vertex density; rows sum to one."""
     laplacian: Array
@@ -92,6 +94,7 @@ def build_topology(triangles: Array, uv: Array, xyz: Array) -> Topology:
         skin=_skin(xyz, depth).astype(single),
         shine=smoothstep(1.5, 0.9, _distance(xyz, indices.NOSE_RIDGE)).astype(single),
         sides=_sides(xyz, depth).astype(single),
+        own=_own(xyz, depth).astype(single),
         blur=_blur(xyz).astype(single),
         laplacian=np.diag(adjacent.sum(1).astype(float)) - adjacent + 0.05 * np.eye(len(xyz)),
     )
@@ -174,6 +177,13 @@ def _skin(xyz: Array, depth: Array) -> Array:
 def _sides(xyz: Array, depth: Array) -> Array:
     eyes = _distance(xyz, indices.LEFT_EYE + indices.RIGHT_EYE + indices.LEFT_BROW + indices.RIGHT_BROW)
     return smoothstep(6.5, 5.0, depth) * smoothstep(1.5, 3.0, eyes)
+
+
+def _own(xyz: Array, depth: Array) -> Array:
+    eyes = smoothstep(0.3, 1.2, _distance(xyz, indices.LEFT_EYE + indices.RIGHT_EYE))
+    lips = smoothstep(0.1, 0.9, _distance(xyz, indices.OUTER_LIPS + indices.INNER_LIPS))
+    brows = 1 - 0.6 * smoothstep(1.6, 0.6, _distance(xyz, indices.LEFT_BROW + indices.RIGHT_BROW))
+    return np.asarray(eyes * lips * brows * smoothstep(0.3, 2.0, depth) * smoothstep(-3.0, -1.5, xyz[:, 1]))
 
 
 def _blur(xyz: Array) -> Array:
