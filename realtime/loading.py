@@ -107,7 +107,7 @@ def _opened(
 
     # Networks load without the interpreter's lock, on a core that would be idle. They have the extra thread because they are done within
     # a second: compiling our own code, the first time ever, takes many, during which Ctrl-C reaches the main thread only.
-    with ThreadPoolExecutor(1, "networks") as extra:
+    with _one_thread("networks") as extra:
         opening = extra.submit(open_finders)
         if kernels is not None:
             kernels()
@@ -117,6 +117,19 @@ def _opened(
         yuv.warm_up()
         remember_kernels("mesh" if settings.swapper == MESH else "network")
         return *opening.result(), swapping
+
+
+@contextmanager
+def _one_thread(name: str) -> Iterator[ThreadPoolExecutor]:
+    """A thread that is waited for at the end of the block, but not after Ctrl-C: a network loads for seconds on a busy machine."""
+    wait, extra = True, ThreadPoolExecutor(1, name)
+    try:
+        yield extra
+    except KeyboardInterrupt:
+        wait = False
+        raise
+    finally:
+        extra.shutdown(wait, cancel_futures=True)
 
 
 def _followed(settings: Settings, opener: Opener, landmarker: Follows, swapper: Swapper) -> Follows:

@@ -1,13 +1,19 @@
-"""Whether the photos of one person show one person."""
+"""Whether the photos of one person show one person; an end while networks load."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from realtime import loading
 from realtime.loading import strangers
+from realtime.settings import Settings
 from realtime.types import Box, Detection, Floats, Image, Landmarks, SourcePhoto
 from tests.tracking.scene import MESH
 
@@ -69,3 +75,21 @@ def test_two_looks_of_a_person_may_differ_when_a_third_is_like_both() -> None:
 def test_of_two_pairs_the_first_ones_counts() -> None:
     said = told(pairs(4, 0.1, ac=0.8, bd=0.8))
     assert [sentence[0] for sentence in said] == ["b", "d"]
+
+
+def test_ctrl_c_waits_for_no_network_that_loads() -> None:
+    go, loaded = threading.Event(), list[bool]()
+
+    def load(paths: Mapping[str, Path]) -> dict[str, Any]:
+        loaded.append(go.wait(30))
+        return {}
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    opener: Any = SimpleNamespace(store=SimpleNamespace(path=Path), open=load, open_follow=lambda path: None)
+    used: Any = SimpleNamespace(paths=lambda store: {})
+    with pytest.raises(KeyboardInterrupt):
+        loading._opened(Settings(sources=()), used, opener, interrupted)
+    assert loaded == []
+    go.set()
