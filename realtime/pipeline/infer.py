@@ -21,6 +21,8 @@ HIDE_MARGIN = 0.35
 """Of the face's longer side, around the mesh: hair, chin and ears lie outside of the mesh."""
 HIDE_GROWTH = 2.0
 """Face sizes a second that the hidden region grows by while the face is lost: it may be moving, unseen by the detector."""
+MIXED_UP = "two faces may be mixed up"
+"""Reason of a frame in which a face is followed and hidden, for it may be another's."""
 MAX_FAILING_SECONDS = 5.0
 """A swapper that fails for this long without a break will not recover: the run ends with its error."""
 
@@ -36,6 +38,10 @@ class Tracked(Protocol):
     def last_box(self) -> Box | None: ...
     @property
     def hidden(self) -> tuple[Box, ...]: ...
+    @property
+    def closed(self) -> bool: ...
+    @property
+    def anywhere(self) -> bool: ...
     @property
     def times(self) -> dict[str, float]: ...
 
@@ -111,6 +117,7 @@ class Infer:
         self._track: int | None = None
         self._swapped_once = False
         self._last: Box | None = None
+        self._company = False
         self._seen_at = 0.0
         self._scenery = Scenery()
         self._failures = Failures()
@@ -138,20 +145,26 @@ class Infer:
 
     def _decide(self, frame: Frame, tracked: Tracked) -> Verdict:
         times = {part: seconds for part, seconds in tracked.times.items() if seconds > 0}
+        self._company = bool(tracked.hidden)
         if tracked.face is None:
             return self._lost(frame, tracked, times)
         self._last, self._seen_at = tracked.face.box, frame.captured_at
         self._scenery.found()
-        hidden = grow(self._last, HIDE_MARGIN)
+        hidden = None if tracked.anywhere else grow(self._last, HIDE_MARGIN)
+        also = tuple(grow(box, HIDE_MARGIN) for box in tracked.hidden)
         if self._controls.paused:
             self._forget()
-            return Verdict(frame, State.PAUSED, hide=hidden, reason="paused", times=times)
+            return Verdict(frame, State.PAUSED, hide=hidden, reason="paused", times=times, also=also)
+        if tracked.closed:
+            self._forget()
+            return Verdict(frame, self._gone(), hide=hidden, reason=tracked.reason or MIXED_UP, times=times, also=also)
         start = perf_counter()
         patch = self._swap(frame.image, tracked.face)
         times["swap"] = perf_counter() - start
         if patch is None:
-            return Verdict(frame, self._gone(), hide=hidden, reason="face too small, cut by the border or turned away", times=times)
-        return self._swapped(frame, patch, tracked.reason, times)
+            reason = "face too small, cut by the border or turned away"
+            return Verdict(frame, self._gone(), hide=hidden, reason=reason, times=times, also=also)
+        return self._swapped(frame, patch, tracked.reason, times, also)
 
     def _swap(self, image: Image, face: Face) -> Patch | None:
         self._follow_controls()
@@ -166,9 +179,9 @@ class Infer:
             self._swapper.use(self._identities[wanted])
             self._source = wanted
 
-    def _swapped(self, frame: Frame, patch: Patch, reason: str, times: dict[str, float]) -> Verdict:
+    def _swapped(self, frame: Frame, patch: Patch, reason: str, times: dict[str, float], also: tuple[Box, ...]) -> Verdict:
         self._swapped_once = True
-        return Verdict(frame, State.SWAPPED, (patch,), reason=reason, times=times)
+        return Verdict(frame, State.SWAPPED, (patch,), reason=reason, times=times, also=also)
 
     def _lost(self, frame: Frame, tracked: Tracked, times: dict[str, float]) -> Verdict:
         self._forget()
@@ -197,4 +210,5 @@ class Infer:
         self._forget()
         self._failures.note(frame.captured_at, error)
         state = State.FAILED if self._swapped_once else State.STARTING
-        return Verdict(frame, state, hide=self._hidden(frame), reason=said(error), failed=True)
+        hidden = None if self._company else self._hidden(frame)  # somebody else in view may be the person
+        return Verdict(frame, state, hide=hidden, reason=said(error), failed=True)

@@ -19,6 +19,8 @@ from realtime.vision.geometry import grow
 MOST_GROWTH = 0.4
 """Face sizes that a hidden region grows by at most while others are swapped: the detector looks at every frame then, and a cover that grew
 on would take in those beside it. With nobody swapped it grows on until nothing can be seen."""
+CUT = "another picture: who is where is not known yet"
+"""Reason of frames in which the tracker says that somebody may be anywhere."""
 KEPT_SECONDS = 1.0
 """How long a swapper keeps what it learned of a face that is out of sight: as long as the face may come back under its number."""
 
@@ -46,6 +48,8 @@ class Tracked(Protocol):
     def lost(self) -> Sequence[Lost]: ...
     @property
     def others(self) -> Sequence[Box]: ...
+    @property
+    def anywhere(self) -> bool: ...
     @property
     def reason(self) -> str: ...
     @property
@@ -110,6 +114,9 @@ class InferSeveral:
     def _decide(self, frame: Frame, tracked: Tracked) -> Verdict:
         times = {part: seconds for part, seconds in tracked.times.items() if seconds > 0}
         self._clear_seats(frame.captured_at)
+        if tracked.anywhere:
+            state = State.PAUSED if self._controls.paused else State.LOST if self._swapped_once else State.STARTING
+            return self._nobody(frame, state, [], CUT, times)
         if self._controls.paused:
             hidden = [*(chosen.face.box for chosen in tracked.faces), *self._places(tracked)]
             return self._nobody(frame, State.PAUSED, [grow(box, HIDE_MARGIN) for box in hidden], "paused", times)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from realtime.tracking.company import Company
 from realtime.tracking.followed import Followed
 from realtime.tracking.identity import Enrolment, Finding
 from realtime.tracking.moment import Moment
@@ -12,6 +13,9 @@ from realtime.tracking.others import GAP, Other, main_score
 from realtime.tracking.state import TrackerSettings
 from realtime.tracking.surroundings import Surroundings
 from realtime.types import Box, Face, Landmarks
+
+_SEEN = 0.3
+"""Seconds since a face was seen, at most, for it to be looked at for being the person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +38,23 @@ class Change:
 class Checks:
     """Of the one followed face. At most one a frame: a detection and an embedding together could cost a frame."""
 
-    def __init__(self, followed: Followed, surroundings: Surroundings, enrolment: Enrolment, settings: TrackerSettings) -> None:
+    def __init__(
+        self, followed: Followed, surroundings: Surroundings, enrolment: Enrolment, company: Company, settings: TrackerSettings
+    ) -> None:
         self._followed = followed
         self._surroundings = surroundings
         self._enrolment = enrolment
+        self._company = company
         self._settings = settings
 
     def run(self, moment: Moment, face: Face) -> Change | Loss | None:
         """What is due in this frame; None when nothing was, or all is well."""
         watch = self._followed.watch
+        if self._company.urgent:
+            return self._place(moment, face)
         if watch.suspects:
             return self._suspect(moment, watch.suspects.pop(0))
-        if moment.at >= watch.next_look:
+        if moment.at >= watch.next_look and self._company.tellable and self._telling(moment, face):
             return self._identity(moment, face)
         if moment.at >= self._surroundings.next_look:
             return self._place(moment, face)
@@ -74,10 +83,14 @@ class Checks:
         if drifted:
             return Change(self._followed.again(moment, mesh), "drift")
         self._enrolment.clear()
+        self._company.handed_over(moment.at, self._followed.face)
         return Change(self._followed.take(moment, mesh), "challenged")
 
     def _challenged(self, moment: Moment, other: Other, face: Face) -> bool:
         """Whether another face has beaten the followed one clearly, several checks in a row; a picture, which never moves, cannot."""
+        if moment.at < other.next_check:
+            return False
+        other.next_check = moment.at + self._settings.detect_every
         # Unseen by the detector, the followed face counts half: it may be a mesh that holds on to nothing.
         own = self._surroundings.own
         box, sure = (own.box, own.score) if own is not None else (face.box, 0.5 * face.landmarks.presence)
@@ -88,20 +101,27 @@ class Checks:
 
     # -- who --------------------------------------------------------------------------------------------------
 
-    def _identity(self, moment: Moment, face: Face) -> Loss | None:
-        """Enrol the followed face, or see whether it still is the person enrolled."""
+    def _telling(self, moment: Moment, face: Face) -> bool:
+        """Whether a look at the identity would tell anything now."""
         watch, enrolment = self._followed.watch, self._enrolment
         if not enrolment.possible:
             watch.next_look = math.inf
-        elif watch.frontal_enough(face.landmarks.points, moment.at, enrolment.known):
-            cosine = enrolment.look(moment, face.landmarks.points, learn=True)
-            crowd = any(moment.at - other.last < GAP for other in self._surroundings.others.faces)
-            finding = watch.judge(cosine, enrolment.same_person, moment.at, watch.interval(enrolment.count, crowd))
-            if finding is Finding.INTRUDER:
-                return Loss("another person", somebody_else=True)
-            if finding is Finding.STRANGER:
-                return self._stranger(moment, face)
-        return None
+            return False
+        return watch.frontal_enough(face.landmarks.points, moment.at, enrolment.known)
+
+    def _identity(self, moment: Moment, face: Face) -> Loss | None:
+        """Enrol the followed face, or see whether it still is the person enrolled."""
+        watch, enrolment = self._followed.watch, self._enrolment
+        cosine = enrolment.look(moment, face.landmarks.points, learn=not (enrolment.known and watch.unproven))
+        crowd = any(moment.at - other.last < GAP for other in self._surroundings.others.faces)
+        finding = watch.judge(cosine, enrolment.same_person, moment.at, watch.interval(enrolment.count, crowd), enrolment.sure)
+        if finding is Finding.SAME and not watch.unproven:
+            self._company.proved(moment.at)
+        if finding is Finding.UNSURE and watch.unproven:
+            watch.suspects = [other for other in self._surroundings.others.faces if moment.at - other.last < _SEEN][:2]
+        if finding is Finding.INTRUDER:
+            return Loss("another person", somebody_else=True)
+        return self._stranger(moment, face) if finding is Finding.STRANGER else None
 
     def _stranger(self, moment: Moment, face: Face) -> Loss | None:
         """The followed face is somebody else. They have the swap already and keep it while the person is looked for elsewhere; after a
@@ -114,6 +134,7 @@ class Checks:
             if watch.stranger_box is not None and _moved(face.box, watch.stranger_box) < 0.02:
                 return Loss("another person", somebody_else=True)
             self._enrolment.clear()
+            self._company.handed_over(moment.at)
             watch.begin(moment.at)
         return None
 
@@ -122,7 +143,10 @@ class Checks:
         mesh = self._followed.start(moment, other.detection)
         if isinstance(mesh, Landmarks) and self._enrolment.recognises(moment, mesh.points, other):
             self._surroundings.others.remove(other)
-            return Change(self._followed.take(moment, mesh), "person seen elsewhere")
+            self._followed.take(moment, mesh)
+            self._company.proved(moment.at)
+            assert self._followed.face is not None
+            return Change(self._followed.face, "person seen elsewhere")
         return None
 
 

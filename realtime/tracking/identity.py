@@ -26,6 +26,10 @@ _SURE = 0.2
 light, a person matches with 0.6 to 1; strangers alike in age and looks reach the bare limit, and are asked again and again."""
 _DOUBTS = 3
 """Looks in a row below the same-person cosine that make a followed face a stranger: a hand or a shadow fails one."""
+_PROOFS = 3
+"""Looks in a row above the same-person cosine, but not surely so, that make an unproven face the person."""
+_SOON = 0.2
+"""Seconds between looks at an unproven face."""
 _CROWD = 7.0
 """How many times as often identity is checked with several faces in view."""
 
@@ -114,15 +118,26 @@ class Watch:
     def begin(self, at: float, unproven: bool = False) -> None:
         """A new track. `unproven`: it is only taken to be the same person, so look soon and judge strictly."""
         self._doubts = 0
+        self._proofs = 0
         self._unproven = unproven
         self.stranger_since: float | None = None
         self.stranger_box: Box | None = None  # where the stranger was when found out
         self.suspects: list[Other] = []  # faces that may be the person whom the mesh has slipped off
         self.next_look = at if unproven else at + STEADY
 
+    @property
+    def unproven(self) -> bool:
+        """Whether somebody else may be followed: since something odd happened no look has told."""
+        return self._unproven
+
+    @property
+    def doubted(self) -> bool:
+        """The same, or the last look did not find the person."""
+        return self._unproven or self._doubts > 0
+
     def question(self, at: float) -> None:
         """Something odd happened: look at the next chance."""
-        self._unproven = True
+        self._unproven, self._proofs = True, 0
         self.next_look = min(self.next_look, at)
 
     def frontal_enough(self, points: Floats, at: float, known: bool) -> bool:
@@ -132,14 +147,17 @@ class Watch:
         self.next_look = at + 0.2
         return False
 
-    def judge(self, cosine: float, same_person: float, at: float, again: float) -> Finding:
-        """Book a look. `again` is the time to the next one when all is well."""
+    def judge(self, cosine: float, same_person: float, at: float, again: float, sure: float = 0.0) -> Finding:
+        """Book a look. `again` is the time to the next one when all is well; an unproven face is proven by a `sure` look, or by several."""
         if cosine >= same_person:
-            self._doubts, self._unproven, self.stranger_since = 0, False, None
-            self.next_look = at + again
+            self._proofs += 1
+            self._unproven = self._unproven and cosine < sure and self._proofs < _PROOFS
+            self._doubts, self.stranger_since = 0, None
+            self.next_look = at + (_SOON if self._unproven else again)
             return Finding.SAME
+        self._proofs = 0
         self._doubts += 1
-        self.next_look = at + (0.2 if self._unproven else 0.5)
+        self.next_look = at + (_SOON if self._unproven else 0.5)
         if self._unproven and self._doubts >= 2:
             return Finding.INTRUDER
         if self._doubts < _DOUBTS:

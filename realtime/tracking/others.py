@@ -14,6 +14,8 @@ _CENTRAL = 0.6
 
 _LOOK_AGAIN = 0.4
 """Seconds between the first two looks at the identity of an unknown face."""
+_INSTANT = 0.01
+"""Seconds; a clock may stand still."""
 GAP = 2.5
 """Longer than the slow detection's interval, so that a face missed once still counts as staying."""
 
@@ -56,6 +58,14 @@ class Other:
     """Whether it ever moved more than a detector's box wanders: a picture on the wall never does."""
     wins: int = 0
     """Checks in a row in which it beat the followed face."""
+    next_check: float = -math.inf
+    """When the next of them may be: looks may come in every frame."""
+    cleared: bool = False
+    """The followed face was found to be the person while this one was in view: it is somebody else."""
+    suspect: bool = False
+    """It may be the person, or one who was followed before, and no look can tell: not to be seen."""
+    velocity: tuple[float, float] = (0.0, 0.0)
+    """Of its centre lately, in pixels a second."""
     looks: int = 0
     next_look: float = -math.inf
     """When its identity may be looked at again."""
@@ -65,6 +75,9 @@ class Other:
     def see(self, detection: Detection, score: float, at: float, span: float) -> None:
         """`span` is the frame's longer side in pixels: boxes also wander by detector pixels, whatever the face's size."""
         gain = 0.3
+        (x, y), (before_x, before_y) = detection.box.centre, self.detection.box.centre
+        passed, (speed_x, speed_y) = max(at - self.last, _INSTANT), self.velocity
+        self.velocity = 0.5 * (speed_x + (x - before_x) / passed), 0.5 * (speed_y + (y - before_y) / passed)
         if at - self.last > GAP:
             self.since = at
         self.smooth = Box(*(s + gain * (b - s) for s, b in zip(self.smooth, detection.box, strict=True)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from realtime.tracking.company import Company
 from realtime.tracking.follow import Miss
 from realtime.tracking.followed import Followed
 from realtime.tracking.identity import Enrolment
@@ -15,10 +16,13 @@ from realtime.types import Face, Landmarks
 class Search:
     """For the one face to be followed."""
 
-    def __init__(self, followed: Followed, surroundings: Surroundings, enrolment: Enrolment, settings: TrackerSettings) -> None:
+    def __init__(
+        self, followed: Followed, surroundings: Surroundings, enrolment: Enrolment, company: Company, settings: TrackerSettings
+    ) -> None:
         self._followed = followed
         self._surroundings = surroundings
         self._enrolment = enrolment
+        self._company = company
         self._settings = settings
 
     def run(self, moment: Moment) -> tuple[Face | None, str]:
@@ -31,10 +35,20 @@ class Search:
             mesh, reason = self._take_up(moment, other, seen)
             if mesh is not None:
                 self._surroundings.others.remove(other)
-                return self._followed.take(moment, mesh, unproven=self._resumes(moment, other)), reason
+                return self._take(moment, mesh, self._resumes(moment, other)), reason
             if moment.times["identify"] > 0:
                 break  # one embedding a frame
         return None, reason
+
+    def _take(self, moment: Moment, mesh: Landmarks, resumes: bool) -> Face:
+        """Follow this face from now on. Whoever else is in view may be the person lost, unless this one was recognised."""
+        first = self._followed.box is None
+        face = self._followed.take(moment, mesh, unproven=resumes)
+        if self._enrolment.known and not resumes:
+            self._company.proved(moment.at)
+        elif not (first or resumes):
+            self._company.handed_over(moment.at)
+        return face
 
     def _urgency(self, moment: Moment, other: Other) -> tuple[bool, bool]:
         """Sort key: where the face was lost first, then those not looked at lately; else by main-face score, as they come."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -13,11 +14,15 @@ from realtime.tracking.crew import Crew
 from realtime.tracking.crowd import Crowd
 from realtime.tracking.follow import clipped
 from realtime.tracking.moment import Moment
+from realtime.tracking.settling import Settling
 from realtime.tracking.state import TrackerSettings
 from realtime.types import Box, Face, Image
+from realtime.vision import geometry
 
 _STALLED = 1.0
 """Seconds without a frame after which the detector looks at once."""
+_DRIFT = 3.0
+"""Face sizes a second that a face in view may have moved since the detector saw it last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,8 @@ class SeveralTracked:
     """Why a face was lost or there is none; short words for the frame log."""
     times: dict[str, float] = field(default_factory=dict)
     """Seconds spent: "detect", "follow", "identify"."""
+    anywhere: bool = False
+    """A face that must not be seen may be anywhere in the frame: all of it is to be hidden."""
 
 
 class SeveralTracker:
@@ -61,6 +68,7 @@ class SeveralTracker:
         self._choice = choice
         self._crowd = Crowd(detector, settings)
         self._crew = Crew(landmarker, Confirmation(detector), settings, count(1))
+        self._settling = Settling()
         self.reset()
 
     def reset(self) -> None:
@@ -68,6 +76,8 @@ class SeveralTracker:
         self._crew.reset()
         self._crowd.reset()
         self._choice.reset()
+        self._settling.reset()
+        self._found = 0  # faces that the detector saw in this frame
         self._shape: tuple[int, ...] = (0, 0)
         self._at = -math.inf
 
@@ -75,8 +85,9 @@ class SeveralTracker:
         """Find the chosen faces in the next frame, captured `at` (seconds, any origin, growing). The image is not kept."""
         moment = Moment(image, at)
         self._begin(moment)
+        cut = self._settling.look(image)
         reason = self._crew.follow(moment)
-        if self._look_due(at):
+        if cut or self._look_due(at):
             reason = self._look(moment) or reason
         self._choice.check(moment, self._crew, self._crowd)
         self._crew.forget(moment)
@@ -98,6 +109,7 @@ class SeveralTracker:
 
     def _look(self, moment: Moment) -> str:
         found, seen = self._crowd.look(moment, self._crew.boxes())
+        self._found = sum(found) + len(seen)
         self._crowd.next_look = moment.at + self._settings.detect_every
         reason = self._crew.check(moment, found)
         self._choice.choose(moment, self._crew, self._crowd, seen)
@@ -110,8 +122,16 @@ class SeveralTracker:
         for member in crew.lost:
             places = (member.box, member.ahead(moment.at))
             lost.append(Lost(tuple(clipped(box, image) for box in places if box is not None), member.lost_at))
-        unseen = [other.detection.box for other in self._crowd.in_view(moment.at) if not self._choice.shows(other, crew)]
+        others = (other for other in self._crowd.in_view(moment.at) if not self._choice.shows(other, crew))
+        unseen = [geometry.grow(other.detection.box, _DRIFT * (moment.at - other.last)) for other in others]
         if self._choice.always_looks:
-            unseen += self._crowd.behind
+            unseen += self._crowd.behind(moment.at) + self._crowd.at_border(moment.at)
         hidden = tuple(clipped(box, image) for box in (*unseen, *crew.released))
-        return SeveralTracked(faces, tuple(lost), hidden, reason, moment.times)
+        settled = self._settled(moment, faces, lost, hidden)
+        return SeveralTracked(faces, tuple(lost), hidden, reason, moment.times, not settled)
+
+    def _settled(self, moment: Moment, faces: Sequence[Chosen], lost: Sequence[Lost], hidden: Sequence[Box]) -> bool:
+        """Whether it is known where everybody is, as far as the rule hides anybody."""
+        gone = [member.box for member in self._crew.lost if member.lost_at == moment.at and member.box is not None]
+        places = [*(chosen.face.box for chosen in faces), *(box for each in lost for box in each.boxes), *hidden]
+        return self._settling.over(moment.at, self._found, gone, places) or not self._choice.always_looks

@@ -37,7 +37,11 @@ class Tracked:
     times: dict[str, float] = field(default_factory=dict)
     """Seconds spent: "detect", "follow", "identify"."""
     hidden: tuple[Box, ...] = ()
-    """More to hide when the face is lost, within the frame: where it was heading, and every face in view, since any may be the person."""
+    """More to hide, within the frame: every face in view that may be the person, and where a lost one was heading."""
+    closed: bool = False
+    """The face that is followed may be somebody else's just now: it is to be hidden too, not swapped."""
+    anywhere: bool = False
+    """With `closed`: the person may be anywhere in the frame, so all of it is to be hidden."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,8 @@ from realtime.vision import geometry
 
 _HELD = 0.3
 """Seconds that a face in view stays hidden after it was seen last while the person is lost."""
+_DRIFT = 3.0
+"""Face sizes a second that it may have moved meanwhile."""
 ON_FACE = 0.3
 """Overlap from which a detection and a mesh's box show the same face; 0.6 to 0.8 is usual."""
 
@@ -37,7 +39,9 @@ class Surroundings:
         self.nobody = "no detection"
         """Why the last look may have found nobody."""
         self._in_view: tuple[Box, ...] = ()  # every face the detector saw last, the small ones too
-        self._viewed_at = -math.inf
+        self._border: list[tuple[Box, float]] = []  # those of them of which too little is in the frame to be followed
+        self.viewed_at = -math.inf
+        """When the detector looked last."""
 
     def look(self, moment: Moment, apart_from: Face | None = None) -> list[Other]:
         """Run the detector; the faces in view that are big and sure enough, the best first, without the one that is being followed."""
@@ -47,10 +51,13 @@ class Surroundings:
         moment.spent("detect", start)
         moment.detected = True
         self.next_look = moment.at + (settings.detect_every if apart_from is not None else settings.detect_lost_every)
-        self._viewed_at = moment.at
+        self.viewed_at = moment.at
         height, width = moment.image.shape[:2]
-        sure = [face for face in found if face.score >= settings.score and sane(face, moment.image)]
-        self._in_view = tuple(face.box for face in sure)
+        visible = [face for face in found if face.score >= settings.score and sane(face, moment.image, least=0.0)]
+        sure = [face for face in visible if sane(face, moment.image)]
+        self._in_view = tuple(face.box for face in visible)
+        border = [(face.box, moment.at) for face in visible if not sane(face, moment.image)]
+        self._border = [(box, last) for box, last in self._border if 0 <= moment.at - last <= _HELD] + border
         big = [face for face in sure if max(face.box.width, face.box.height) >= settings.smallest(height, width)]
         self.nobody = "too small" if sure else "no detection"
         self.own = best_match(big, apart_from.box) if apart_from is not None else None
@@ -58,9 +65,15 @@ class Surroundings:
         return self.others.update(scored, moment.at, max(height, width))
 
     def in_view(self, at: float) -> tuple[Box, ...]:
-        """Every face seen a moment ago, the small ones too."""
-        fresh = at - self._viewed_at <= max(_HELD, self._settings.detect_lost_every)
-        return self._in_view if fresh else ()
+        """Every face seen a moment ago, the small ones too; one that the last look missed may have moved on."""
+        fresh = at - self.viewed_at <= max(_HELD, self._settings.detect_lost_every)
+        missed = (face for face in self.others.faces if face.last < self.viewed_at and at - face.last <= _HELD)
+        boxes = tuple(geometry.grow(face.detection.box, _DRIFT * (at - face.last)) for face in missed)
+        return (self._in_view if fresh else ()) + boxes + self.at_border(at)
+
+    def at_border(self, at: float) -> tuple[Box, ...]:
+        """Those seen a moment ago of which too little is in the frame to be followed."""
+        return tuple(geometry.grow(box, _DRIFT * (at - last)) for box, last in self._border if 0 <= at - last <= _HELD)
 
     def around(self, box: Box, at: float) -> Box:
         """The box together with every face in view that may be the lost person, misjudged: all but known pictures."""
@@ -70,9 +83,9 @@ class Surroundings:
         return Box(min(low_x), min(low_y), max(high_x), max(high_y))
 
 
-def sane(detection: Detection, image: Image) -> bool:
-    """A detector's answer that can be worked with: finite and at least in part within the frame."""
-    return all(map(math.isfinite, (*detection.box, detection.score))) and inside(detection.box, image) > 0.3
+def sane(detection: Detection, image: Image, least: float = 0.3) -> bool:
+    """A detector's answer that can be worked with: finite and with more than the `least` share of it within the frame."""
+    return all(map(math.isfinite, (*detection.box, detection.score))) and inside(detection.box, image) > least
 
 
 def best_match(found: list[Detection], box: Box) -> Detection | None:

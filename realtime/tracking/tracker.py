@@ -7,6 +7,7 @@ from itertools import count
 
 from realtime.models.base import Detector, Landmarker, Recogniser
 from realtime.tracking.checks import Checks, Loss
+from realtime.tracking.company import Company
 from realtime.tracking.confirm import Confirmation
 from realtime.tracking.follow import Miss, clipped
 from realtime.tracking.followed import Followed
@@ -29,8 +30,9 @@ class Tracker:
         self._followed = Followed(landmarker, Confirmation(detector), settings, count(1))
         self._surroundings = Surroundings(detector, settings)
         self._enrolment = Enrolment(recogniser, settings.similarity)
-        self._checks = Checks(self._followed, self._surroundings, self._enrolment, settings)
-        self._search = Search(self._followed, self._surroundings, self._enrolment, settings)
+        self._company = Company(self._followed, self._surroundings, self._enrolment)
+        self._checks = Checks(self._followed, self._surroundings, self._enrolment, self._company, settings)
+        self._search = Search(self._followed, self._surroundings, self._enrolment, self._company, settings)
         self.reset()
 
     def reset(self) -> None:
@@ -38,6 +40,7 @@ class Tracker:
         self._enrolment.clear()
         self._surroundings.reset()
         self._followed.reset()
+        self._company.reset()
         self._shape: tuple[int, ...] = (0, 0)
         self._at = -math.inf
 
@@ -71,6 +74,7 @@ class Tracker:
         return self._checked(moment, face)
 
     def _checked(self, moment: Moment, face: Face) -> Tracked:
+        self._company.prepare(moment, face)
         outcome = self._checks.run(moment, face)
         if outcome is None:
             return self._found(moment, face)
@@ -89,6 +93,7 @@ class Tracker:
         return self._lost(moment, reason)
 
     def _lose(self, moment: Moment) -> None:
+        self._company.lost()
         self._surroundings.next_look = moment.at + self._settings.detect_lost_every if moment.detected else moment.at
         self._followed.lose(moment.at)
 
@@ -101,7 +106,11 @@ class Tracker:
     def _found(self, moment: Moment, face: Face, state: Status = Status.FOLLOWED, reason: str = "") -> Tracked:
         if state is Status.DETECTED:
             self._surroundings.next_look = moment.at + self._settings.detect_every
-        return Tracked(face, state, reason, moment.detected, clipped(face.box, moment.image), moment.times)
+        company = self._company
+        company.conclude(moment, face)
+        hidden = tuple(clipped(box, moment.image) for box in company.hidden(moment.at))
+        last, closed, anywhere = clipped(face.box, moment.image), company.closed, company.anywhere(moment.at)
+        return Tracked(face, state, reason, moment.detected, last, moment.times, hidden, closed or anywhere, anywhere)
 
     def _missing(self, moment: Moment, reason: str) -> Tracked:
         box, ahead = self._followed.box, self._followed.ahead(moment.at)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import cv2
-import numpy as np
 
 from realtime.types import Box, Image
 
@@ -21,12 +20,18 @@ def sample(image: Image, out: Image) -> None:
     cv2.resize(image, (COLUMNS, ROWS), dst=out, interpolation=cv2.INTER_NEAREST)
 
 
+def changed(before: Image, now: Image) -> Image:
+    """Of two samples (ROWS, COLUMNS, 3): (ROWS, COLUMNS) uint8, 255 where a pixel became another."""
+    same: Image = cv2.inRange(cv2.absdiff(before, now), (0, 0, 0), (_OTHER, _OTHER, _OTHER))
+    return cv2.bitwise_not(same, dst=same)
+
+
 def jumped(before: Image, now: Image, size: tuple[int, int], face: Box, covers: Sequence[Box]) -> bool:
     """Whether, between two samples of pictures of `size` (width, height), half a face's area or more became another outside of `covers`.
 
     So does a cut, and a face that is all at once elsewhere; a person who moves changes less from one frame to the next.
     """
-    other = (cv2.absdiff(before, now).max(axis=2) > _OTHER).astype(np.uint8)
+    other = changed(before, now)
     scale_x, scale_y = COLUMNS / size[0], ROWS / size[1]
     for cover in covers:
         left, right = (min(max(round(x * scale_x), 0), COLUMNS) for x in (cover.x0, cover.x1))

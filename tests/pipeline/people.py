@@ -61,6 +61,8 @@ class Told:
     last_box: Box | None = None
     times: dict[str, float] = field(default_factory=dict)
     hidden: tuple[Box, ...] = ()
+    closed: bool = False
+    anywhere: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,7 @@ class Seen:
     others: tuple[Box, ...] = ()
     reason: str = ""
     times: dict[str, float] = field(default_factory=dict)
+    anywhere: bool = False
 
 
 class _Script(Generic[Step]):
