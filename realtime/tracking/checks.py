@@ -116,7 +116,7 @@ class Checks:
         crowd = any(moment.at - other.last < GAP for other in self._surroundings.others.faces)
         finding = watch.judge(cosine, enrolment.same_person, moment.at, watch.interval(enrolment.count, crowd), enrolment.sure)
         if finding is Finding.SAME and not watch.unproven:
-            self._company.proved(moment.at)
+            self._company.proved(moment.at, sure=cosine >= enrolment.sure)
         if finding is Finding.UNSURE and watch.unproven:
             watch.suspects = [other for other in self._surroundings.others.faces if moment.at - other.last < _SEEN][:2]
         if finding is Finding.INTRUDER:

@@ -184,9 +184,14 @@ class Company:
             near = _gap(face.box, self._place(other, at)) < _size(face.box)
             other.suspect = other.suspect or everybody or (near and other.moved)
 
-    def proved(self, at: float) -> None:
-        """The followed face was found to be the person."""
+    def proved(self, at: float, sure: bool = True) -> None:
+        """The followed face was found to be the person; if not surely so, that says nothing of those who came meanwhile."""
         self._cut = False
+        if not sure and not self._contact:
+            watch = self._followed.watch
+            if any(not other.cleared for other in self._around(at)):
+                watch.next_look = min(watch.next_look, at + _ASK)
+            return
         for other in self._around(at):
             other.cleared = True
             if self._partner_missed and other.last < self._surroundings.viewed_at:

@@ -22,8 +22,8 @@ def sample(image: Image, out: Image) -> None:
 
 def changed(before: Image, now: Image) -> Image:
     """Of two samples (ROWS, COLUMNS, 3): (ROWS, COLUMNS) uint8, 255 where a pixel became another."""
-    same: Image = cv2.inRange(cv2.absdiff(before, now), (0, 0, 0), (_OTHER, _OTHER, _OTHER))
-    return cv2.bitwise_not(same, dst=same)
+    other: Image = cv2.bitwise_not(cv2.inRange(cv2.absdiff(before, now), (0, 0, 0), (_OTHER, _OTHER, _OTHER)))
+    return other
 
 
 def jumped(before: Image, now: Image, size: tuple[int, int], face: Box, covers: Sequence[Box]) -> bool:
