@@ -27,7 +27,7 @@ _BETWEEN, _SLOWEST = 0.1, 0.5
 
 
 class Picture:
-    """Takes in every frame while a face is followed; belongs to one tracker. Costs 30 microseconds a frame, whatever its size."""
+    """Takes in every frame while a face is followed; belongs to one tracker. Costs less than 0.1 ms a frame, whatever its size."""
 
     def __init__(self) -> None:
         self._before, self._now, self._looked = np.zeros((3, ROWS, COLUMNS, 3), np.uint8)
