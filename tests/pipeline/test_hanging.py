@@ -162,6 +162,24 @@ def test_an_interrupt_while_one_hangs_ends_the_run_and_finishes_the_others():
     wait_for(lambda: stuck.closed)
 
 
+def test_one_that_hangs_while_it_is_closed_holds_up_neither_the_others_nor_the_end(caplog):
+    held = threading.Event()
+
+    class Stuck(MemorySink):
+        name = "camera"
+
+        def close(self):
+            held.wait(DEADLINE)
+            super().close()
+
+    stuck, before, after = Stuck(steady=True), MemorySink(), MemorySink(steady=True)
+    assert run(build(script(5), [before, stuck, after], live=False)) is None
+    assert before.closed and after.closed and not stuck.closed
+    assert "camera could not be closed and was left behind" in caplog.text
+    held.set()
+    wait_for(lambda: stuck.closed)
+
+
 def test_a_still_that_takes_its_time_holds_up_nothing():
     saved, sink, controls, go = [], MemorySink(), Controls(), threading.Event()
     controls.still_wanted = True

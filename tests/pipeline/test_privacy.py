@@ -92,6 +92,29 @@ def test_every_face_the_tracker_names_is_hidden_while_the_person_is_lost():
     assert not shows_raw_face(finisher.finish(verdict).image)
 
 
+@pytest.mark.parametrize("anywhere", [False, True])
+def test_a_followed_face_that_may_be_anothers_is_hidden_with_those_beside_it(anywhere):
+    told = Told(face(), "", FACE, hidden=(BESIDE,), closed=True, anywhere=anywhere)
+    infer = Infer(ScriptedTracker([face(), told]), PaintingSwapper(), [Person("anna")], Controls())
+    finisher = Finisher(*SIZE, "hide", None, None, bgr_wanted=True)
+    finisher.finish(infer(frame(0)))
+    verdict = infer(Frame(1, 1 / 30, crowd()))
+    assert verdict.state is State.LOST and (verdict.hide is None) == anywhere
+    assert not shows_raw_face(finisher.finish(verdict).image)
+
+
+def test_others_who_may_be_the_person_are_covered_beside_a_swap_and_when_it_fails():
+    steps = iter([True, True])
+    swapper = PaintingSwapper(lambda: next(steps, None) or explode())
+    infer = Infer(ScriptedTracker([face(), Told(face(), "", FACE, hidden=(BESIDE,))]), swapper, [Person("anna")], Controls())
+    finisher = Finisher(*SIZE, "hide", None, None, bgr_wanted=True)
+    finisher.finish(infer(frame(0)))
+    for seq, state in ((1, State.SWAPPED), (2, State.FAILED)):
+        verdict = infer(Frame(seq, seq / 30, crowd()))
+        assert verdict.state is state
+        assert not shows_raw_face(finisher.finish(verdict).image)
+
+
 def test_the_room_stays_visible_while_a_lost_face_is_hidden():
     """Hiding is for the face: the picture around it goes on, so that a short miss does not black out the call."""
     frames = shown(track=[face(), None])
