@@ -22,8 +22,10 @@ _OWN = 0.5
 """Face sizes around the face that are its own: hair, neck, and what it does from one look to the next."""
 _SHOULDERS = 1.0
 """The same to each side below it, down to the bottom: somebody who talks moves the hands."""
-_BETWEEN, _SLOWEST = 0.1, 0.5
+_BETWEEN, _SLOWEST = 0.1, 1.0
 """Seconds between two looks for what has come: twice as long after each that found nobody, up to the second."""
+_AGAIN = 0.06
+"""Seconds until the picture is compared again: every other frame is soon enough."""
 
 
 class Picture:
@@ -81,6 +83,7 @@ class Picture:
         for box in known:
             _blank(other, grow(box, _OWN), scale)
         if cv2.countNonZero(other) < max(_FEWEST, _CAME * face.area * scale[0] * scale[1]):
+            self._next = at + _AGAIN
             return False
         self._wait, self._asked = min(2 * self._wait, _SLOWEST), True
         return True
