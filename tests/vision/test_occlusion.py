@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from realtime.vision.mesh.occlusion import DOUBTS, uncovered
+from realtime.vision.mesh.occlusion import DOUBTS, YOUNG, uncovered
 from realtime.vision.mesh.shade import new_history
 
 COUNT = 100
 
 
-def asked(hidden, inside, outside, times=1, hairline=0.0):
+def asked(hidden, inside, outside, times=1, hairline=0.0, age=YOUNG + 1):
     """The answers when the first `hidden` of a hundred vertices count as hidden, with this likeness there and elsewhere."""
     history, one = new_history(COUNT), np.ones(COUNT, np.float32)
-    history.hidden[:hidden] = 1
+    history.hidden[:hidden], history.age[0] = 1, age
     likeness = np.where(history.hidden > 0, inside, outside).astype(np.float32)
     return [bool(uncovered(one, np.full(COUNT, hairline, np.float32), one, likeness, history)) for _ in range(times)]
 
@@ -41,3 +41,8 @@ def test_a_small_place_and_hair_are_not_asked_about():
 
 def test_all_hidden_is_no_reason():
     assert asked(COUNT, 0.6, 0.6) == [False]
+
+
+def test_a_face_that_is_new_is_begun_anew_whatever_it_looks_like():
+    assert asked(8, 0.1, 0.9, age=YOUNG) == [True]
+    assert asked(1, 0.1, 0.9, age=YOUNG) == [False]

@@ -13,6 +13,9 @@ from realtime.vision.mesh.maths import helper, kernel
 
 TERMS: Final = 8
 """As many as a register has lanes."""
+FIRST_LOOK: Final = 14.0
+NEXT_LOOKS: Final = 9.0
+"""Residual in levels from which a vertex counts as an outlier: of a face that is new, and of one whose usual colours are known."""
 RIDGE: Final = np.array([1e-3, 0.5, 0.5, 0.5, 2.0, 2.0, 2.0, 2.0], np.float32)
 """Relative ridge per term: the mean is free, directions are held a little, products more (few normals face sideways)."""
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from realtime.types import Array
+from realtime.vision.mesh.light import FIRST_LOOK, TERMS, fit_light
 from realtime.vision.mesh.maths import helper, kernel, neighbour_mean, ramp, spread
 
 HIGHLIGHT = np.float32(0.85)
@@ -16,6 +17,21 @@ UNCOVERED_SHARE = np.float32(0.12)
 ALIKE, NEARLY_ALIKE, DOUBTS = np.float32(0.9), np.float32(0.8), np.float32(4.0)
 """How skin-like it must be, as a share of what counts as visible, to be the face after all: at once, and for this many frames in a row.
 Hands measure 0.4 to 0.75 on clips of signers, and more only while they come and go."""
+YOUNG, YOUNG_SHARE = np.float32(10.0), np.float32(0.015)
+"""Frames after the first in which a face of which this share changes was covered when it was found, by what is moving away."""
+BETTER, BETTER_SEEN = np.float32(0.12), np.float32(0.04)
+"""How much more skin-like a new look at the face makes it, all of it and what counts as visible, when the old one is to be given up.
+Measured: half a face that comes out from behind a board 0.15 to 0.57 and 0.05 to 0.4, by the board's colour; a board that comes before a
+face 0.42 at most, but less than 0.02 on what stays visible; hands of signers 0.07 and less than nothing."""
+
+
+@helper
+def skin_like(residual: Array, v: int) -> Any:
+    """1 where the light explains the vertex's colour, less the more levels it leaves."""
+    error = np.float32(0.0)
+    for c in range(3):
+        error += residual[v, c] * residual[v, c]
+    return np.exp(-error / np.float32(6 * 28.0 * 28.0))
 
 
 @helper
@@ -91,7 +107,7 @@ def uncovered(skin: Array, hairline: Array, front: Array, likeness: Array, histo
     """Whether what counts as hidden is the face itself, and what was learned of it was something before it, a passer-by or a hand.
 
     A face that is found while half of it is covered looks unlike its past when it comes out; but then it looks like the other half.
-    Counts in `history.doubt` for how many frames it has looked a little like it.
+    Counts in `history.doubt` for how many frames it has looked a little like it. A face that is new is not asked.
     """
     inside, outside = np.float32(0.0), np.float32(0.0)
     like_inside, like_outside = np.float32(0.0), np.float32(0.0)
@@ -101,7 +117,32 @@ def uncovered(skin: Array, hairline: Array, front: Array, likeness: Array, histo
         outside += weight * (np.float32(1.0) - history.hidden[v])
         like_inside += weight * history.hidden[v] * likeness[v]
         like_outside += weight * (np.float32(1.0) - history.hidden[v]) * likeness[v]
+    if history.age[0] <= YOUNG and inside > YOUNG_SHARE * (inside + outside):
+        return True
     asked = inside > UNCOVERED_SHARE * (inside + outside)
     alike = like_inside * outside / max(like_outside * inside, np.float32(1e-6)) if asked else np.float32(0.0)
     history.doubt[0] = history.doubt[0] + np.float32(1.0) if alike > NEARLY_ALIKE else np.float32(0.0)
     return alike > ALIKE or history.doubt[0] >= DOUBTS
+
+
+@helper
+def misled(basis: Array, skin: Array, hairline: Array, seen: Any, history: Any) -> Any:
+    """Whether one light for all of the face, fitted anew, explains it so well that what was learned must have been of something before it.
+
+    basis: (V, 8) of `light_basis`. Looked at only where much counts as hidden.
+    """
+    weight, shares = np.empty(len(skin), np.float32), np.zeros(2, np.float32)
+    for v in range(len(skin)):
+        weight[v] = skin[v] * seen.front[v] * (np.float32(1.0) - hairline[v])
+        shares[0] += weight[v] * history.hidden[v]
+        shares[1] += weight[v]
+    if shares[0] <= UNCOVERED_SHARE * shares[1]:
+        return False
+    light, residual = np.empty((TERMS, 3), np.float32), np.empty((len(skin), 3), np.float32)
+    fit_light(seen.target, basis, weight, FIRST_LOOK, light, residual)
+    gain, gain_seen = np.float32(0.0), np.float32(0.0)
+    for v in range(len(skin)):
+        more = weight[v] * (skin_like(residual, v) - seen.likeness[v])
+        gain += more
+        gain_seen += more * (np.float32(1.0) - history.hidden[v])
+    return gain > BETTER * shares[1] and gain_seen > BETTER_SEEN * (shares[1] - shares[0])

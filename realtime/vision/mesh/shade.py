@@ -11,9 +11,9 @@ import numpy as np
 
 from realtime.types import Array
 from realtime.vision.mesh import colour
-from realtime.vision.mesh.light import TERMS, fit_light, light_at, light_basis
+from realtime.vision.mesh.light import FIRST_LOOK, NEXT_LOOKS, TERMS, fit_light, light_at, light_basis
 from realtime.vision.mesh.maths import helper, kernel, ramp
-from realtime.vision.mesh.occlusion import hair_cover, uncovered, update_occlusion
+from realtime.vision.mesh.occlusion import hair_cover, misled, skin_like, uncovered, update_occlusion
 from realtime.vision.mesh.pose import RIGID, fit_pose
 from realtime.vision.mesh.sharpness import edge_blur
 from realtime.vision.mesh.topology import Links, Topology
@@ -189,6 +189,9 @@ def look(image: Array, points: Array, mesh: Mesh, source: Source, history: Histo
     light_basis(_rotated(mesh.normals, out.rotation), basis)
     colour.sample_colours(image, points, max(1, int(size * np.float32(0.0234))), seen.target)
     _target_light(basis, mesh.skin, seen, history, first)
+    if not first and misled(basis, mesh.skin, mesh.hairline, seen, history):
+        history.age[0], first = np.float32(0.0), True
+        _target_light(basis, mesh.skin, seen, history, first)
     return first
 
 
@@ -264,17 +267,15 @@ def _target_light(basis: Array, skin: Array, seen: Seen, history: History, first
         for c in range(3):
             usual[v, c] = target[v, c] - (np.float32(0.0) if first else history.mean[v, c])
     light = np.empty((TERMS, 3), np.float32)
-    fit_light(usual, basis, trust, 14.0 if first else 9.0, light, residual)
+    fit_light(usual, basis, trust, FIRST_LOOK if first else NEXT_LOOKS, light, residual)
     keep = np.float32(0.0) if first else np.float32(0.5)
     for i in range(TERMS):
         for c in range(3):
             history.light[i, c] = keep * history.light[i, c] + (np.float32(1.0) - keep) * light[i, c]
     for v in range(count):
-        error = np.float32(0.0)
         for c in range(3):
             residual[v, c] = target[v, c] - light_at(basis, v, history.light, c)
-            error += residual[v, c] * residual[v, c]
-        seen.likeness[v] = np.exp(-error / np.float32(6 * 28.0 * 28.0))
+        seen.likeness[v] = skin_like(residual, v)
 
 
 @kernel
