@@ -37,12 +37,18 @@ def by_metric(rows):
 
 def test_a_camera_that_lost_frames_or_came_late_misses_its_limits():
     limits = {"camera_30_dropped": Limit(most=0), "camera_30_p50": Limit(most=9), "camera_30_p99": Limit(most=25)}
-    rows = by_metric(latency.camera(30, latency.Outcome(report(), samples()), limits))
-    assert not rows["frames dropped"].ok and rows["frames dropped"].note == "of 900"
+    rows = by_metric(latency.camera(30, [report(), report(), report(dropped=0)], limits))
+    assert not rows["frames dropped"].ok and rows["frames dropped"].note == "3 rounds 0 to 2, 2700 in all"
     assert rows["age p50"].ok and not rows["age p99"].ok and rows["age p95"].limit is None
     assert rows["swapped"].value == pytest.approx(100 * 880 / 898)
-    nothing = latency.camera(30, latency.Outcome(report(frames_out=0, states={}), samples()), {})
+    nothing = latency.camera(30, [report(frames_out=0, states={})], {})
     assert by_metric(nothing)["swapped"].value == 0
+
+
+def test_a_moment_in_which_the_machine_did_something_else_is_told_but_is_not_the_figure():
+    late = {"p50": 20.0, "p95": 90.0, "p99": 300.0}
+    rows = by_metric(latency.camera(30, [report(), report(age_ms=late), report()], {"camera_30_p50": Limit(most=9)}))
+    assert rows["age p50"].value == 8 and rows["age p50"].ok and rows["age p50"].note == "3 rounds 8 to 20"
 
 
 def test_the_share_of_a_core_leaves_the_start_out():
