@@ -11,10 +11,10 @@ from realtime.vision.mesh.shade import new_history
 COUNT = 100
 
 
-def asked(hidden, inside, outside, times=1, hairline=0.0, age=YOUNG + 1):
+def asked(hidden, inside, outside, times=1, hairline=0.0, watched=0):
     """The answers when the first `hidden` of a hundred vertices count as hidden, with this likeness there and elsewhere."""
     history, one = new_history(COUNT), np.ones(COUNT, np.float32)
-    history.hidden[:hidden], history.age[0] = 1, age
+    history.hidden[:hidden], history.watched[0] = 1, watched
     likeness = np.where(history.hidden > 0, inside, outside).astype(np.float32)
     return [bool(uncovered(one, np.full(COUNT, hairline, np.float32), one, likeness, history)) for _ in range(times)]
 
@@ -44,5 +44,5 @@ def test_all_hidden_is_no_reason():
 
 
 def test_a_face_that_is_new_is_begun_anew_whatever_it_looks_like():
-    assert asked(8, 0.1, 0.9, age=YOUNG) == [True]
-    assert asked(1, 0.1, 0.9, age=YOUNG) == [False]
+    assert asked(8, 0.1, 0.9, watched=YOUNG) == [True]
+    assert asked(1, 0.1, 0.9, watched=YOUNG) == [False]

@@ -90,6 +90,7 @@ def update_occlusion(links: Any, shine: Array, hair: Array, residual: Array, his
         fresh[v] = ramp(1.3, 2.3, fresh[v])
     spread(links, fresh, spare, 4)
     history.age[0] += np.float32(1.0)
+    history.watched[0] = max(history.watched[0] - np.float32(1.0), np.float32(0.0))
     pace = max(np.float32(1.0) / history.age[0], np.float32(0.05))
     for v in range(count):
         new, before = ramp(0.15, 0.5, fresh[v]), history.hidden[v]
@@ -107,7 +108,8 @@ def uncovered(skin: Array, hairline: Array, front: Array, likeness: Array, histo
     """Whether what counts as hidden is the face itself, and what was learned of it was something before it, a passer-by or a hand.
 
     A face that is found while half of it is covered looks unlike its past when it comes out; but then it looks like the other half.
-    Counts in `history.doubt` for how many frames it has looked a little like it. A face that is new is not asked.
+    Counts in `history.doubt` for how many frames it has looked a little like it. A face that is new is not asked. One that comes out from
+    behind a hand is not watched as a new one is: `history.watched` is set to -1.
     """
     inside, outside = np.float32(0.0), np.float32(0.0)
     like_inside, like_outside = np.float32(0.0), np.float32(0.0)
@@ -117,12 +119,15 @@ def uncovered(skin: Array, hairline: Array, front: Array, likeness: Array, histo
         outside += weight * (np.float32(1.0) - history.hidden[v])
         like_inside += weight * history.hidden[v] * likeness[v]
         like_outside += weight * (np.float32(1.0) - history.hidden[v]) * likeness[v]
-    if history.age[0] <= YOUNG and inside > YOUNG_SHARE * (inside + outside):
+    if history.watched[0] > 0 and inside > YOUNG_SHARE * (inside + outside):
         return True
     asked = inside > UNCOVERED_SHARE * (inside + outside)
     alike = like_inside * outside / max(like_outside * inside, np.float32(1e-6)) if asked else np.float32(0.0)
     history.doubt[0] = history.doubt[0] + np.float32(1.0) if alike > NEARLY_ALIKE else np.float32(0.0)
-    return alike > ALIKE or history.doubt[0] >= DOUBTS
+    if alike > ALIKE or history.doubt[0] >= DOUBTS:
+        history.watched[0] = np.float32(-1.0)
+        return True
+    return False
 
 
 @helper

@@ -13,7 +13,7 @@ from realtime.types import Array
 from realtime.vision.mesh import colour
 from realtime.vision.mesh.light import FIRST_LOOK, NEXT_LOOKS, TERMS, fit_light, light_at, light_basis
 from realtime.vision.mesh.maths import helper, kernel, ramp
-from realtime.vision.mesh.occlusion import hair_cover, misled, skin_like, uncovered, update_occlusion
+from realtime.vision.mesh.occlusion import YOUNG, hair_cover, misled, skin_like, uncovered, update_occlusion
 from realtime.vision.mesh.pose import RIGID, fit_pose
 from realtime.vision.mesh.sharpness import edge_blur
 from realtime.vision.mesh.topology import Links, Topology
@@ -90,6 +90,8 @@ class History(NamedTuple):
     """(1,) the target's contrast as a share of the source's, smoothed."""
     doubt: Array
     """(1,) frames in a row in which what counts as hidden looked like the face, see `uncovered`."""
+    watched: Array
+    """(1,) frames left in which a change means that the face was covered when it was found."""
     shape: Array
     """(V, 2) running mean of the landmarks' places across and up on the canonical face."""
     looks: Array
@@ -143,6 +145,7 @@ def new_history(count: int) -> History:
         np.zeros((count, 3), single),
         np.zeros(2, single),
         np.ones(1, single),
+        np.zeros(1, single),
         np.zeros(1, single),
         np.zeros((count, 2), single),
         np.zeros(1, single),
@@ -287,6 +290,7 @@ def occlude(mesh: Mesh, seen: Seen, history: History, first: bool) -> None:
         update_occlusion(mesh.links, mesh.shine, hair, seen.residual, history)
         return
     history.age[0], history.doubt[0] = np.float32(1.0), np.float32(0.0)
+    history.watched[0] = np.float32(0.0) if history.watched[0] < 0 else YOUNG
     _copy(seen.residual, history.mean)
     for v in range(len(hair)):
         history.hidden[v] = hair[v]
