@@ -9,19 +9,16 @@ from time import perf_counter
 from realtime.models.base import Detector
 from realtime.tracking.moment import Moment
 from realtime.tracking.others import Other, Others, main_score
+from realtime.tracking.sightings import HELD, Sightings
 from realtime.tracking.state import TrackerSettings
 from realtime.tracking.surroundings import ON_FACE, sane
 from realtime.types import Box, Detection
 from realtime.vision import geometry
 
-_HELD = 0.3
-"""Seconds that a face counts as in view after it was seen last: a detector misses one now and then."""
 _SECOND = 0.4
 """Overlap with a followed face from which a further detection is that face, seen twice, or somebody right behind it."""
 _SAME, _CROSSED = 0.5, 0.1
 """Overlap with where a face was at the look before: from the first on it is the same one, from the second on it may be another."""
-_DRIFT = 3.0
-"""Face sizes a second that a face may have moved since it was seen last."""
 _MOST = 32
 """Faces remembered; nearly all are to be hidden, so none in view may be forgotten."""
 
@@ -33,13 +30,14 @@ class Crowd:
         self._detector = detector
         self._settings = settings
         self._others = Others(most=_MOST)
+        self._behind, self._border = Sightings(), Sightings()
         self.reset()
 
     def reset(self) -> None:
         self._others.clear()
         self.next_look = -math.inf
-        self._behind: list[tuple[Box, float]] = []
-        self._border: list[tuple[Box, float]] = []
+        self._behind.clear()
+        self._border.clear()
 
     def look(self, moment: Moment, boxes: Sequence[Box]) -> tuple[list[bool], list[Other]]:
         """Run the detector: for each followed face whether it is seen, and everybody else, the main one first."""
@@ -49,10 +47,10 @@ class Crowd:
         moment.detected = True
         visible = [face for face in found if face.score >= self._settings.score and sane(face, moment.image, least=0.0)]
         sure = [face for face in visible if sane(face, moment.image)]
-        self._border = _lately(self._border, moment.at) + [(face.box, moment.at) for face in visible if not sane(face, moment.image)]
+        self._border.add((face.box for face in visible if not sane(face, moment.image)), moment.at)
         seen = assigned(sure, boxes)
         rest = [face for n, face in enumerate(sure) if n not in seen]
-        self._behind = _lately(self._behind, moment.at) + [(face.box, moment.at) for face in rest if _overlaps(face, boxes)]
+        self._behind.add((face.box for face in rest if _overlaps(face, boxes)), moment.at)
         rest = [face for face in rest if not _overlaps(face, boxes)]
         height, width = moment.image.shape[:2]
         scored = [(face, main_score(face.box, face.score, height, width)) for face in rest]
@@ -60,21 +58,21 @@ class Crowd:
         others = self._others.update(scored, moment.at, max(height, width))
         for other, box, last in before:
             crossed = any(geometry.overlap(box, each.detection.box) > _CROSSED for each in others if each is not other)
-            if crossed or moment.at - last > _HELD or geometry.overlap(box, other.detection.box) < _SAME:
+            if crossed or moment.at - last > HELD or geometry.overlap(box, other.detection.box) < _SAME:
                 other.doubt(moment.at)
         return [n >= 0 for n in seen], others
 
     def in_view(self, at: float) -> list[Other]:
         """Everybody who is not followed and was seen a moment ago."""
-        return [other for other in self._others.faces if at - other.last <= _HELD]
+        return [other for other in self._others.faces if at - other.last <= HELD]
 
     def behind(self, at: float) -> list[Box]:
         """What was seen a moment ago behind a followed face, too near to be told apart."""
-        return [geometry.grow(box, _DRIFT * (at - last)) for box, last in _lately(self._behind, at)]
+        return self._behind.places(at)
 
     def at_border(self, at: float) -> list[Box]:
         """The same of faces of which too little is in the frame to be followed."""
-        return [geometry.grow(box, _DRIFT * (at - last)) for box, last in _lately(self._border, at)]
+        return self._border.places(at)
 
     def remove(self, other: Other) -> None:
         """The face is followed from now on."""
@@ -93,10 +91,6 @@ def assigned(found: Sequence[Detection], boxes: Sequence[Box]) -> list[int]:
         if overlap >= ON_FACE and result[m] < 0 and n not in result:
             result[m] = n
     return result
-
-
-def _lately(seen: Sequence[tuple[Box, float]], at: float) -> list[tuple[Box, float]]:
-    return [(box, last) for box, last in seen if 0 <= at - last <= _HELD]
 
 
 def _overlaps(face: Detection, boxes: Sequence[Box]) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from realtime.types import Box, Image
 from realtime.vision.geometry import grow
-from realtime.vision.scenery import COLUMNS, ROWS, changed, jumped, sample
+from realtime.vision.scenery import COLUMNS, ROWS, blank, changed, jumped, sample
 
 _CUT = 0.5
 """Share of the picture that is another from one frame to the next at a cut: no person who moves, and no lamp, changes so much at once."""
@@ -77,20 +77,13 @@ class Picture:
         scale = COLUMNS / width, ROWS / height
         other = changed(self._looked, self._now)
         for box in (*self._own, face):
-            _blank(other, grow(box, _OWN), scale)
+            blank(other, grow(box, _OWN), scale)
             reach = _SHOULDERS * box.width
-            _blank(other, Box(box.x0 - reach, box.y1, box.x1 + reach, height), scale)
+            blank(other, Box(box.x0 - reach, box.y1, box.x1 + reach, height), scale)
         for box in known:
-            _blank(other, grow(box, _OWN), scale)
+            blank(other, grow(box, _OWN), scale)
         if cv2.countNonZero(other) < max(_FEWEST, _CAME * face.area * scale[0] * scale[1]):
             self._next = at + _AGAIN
             return False
         self._wait, self._asked = min(2 * self._wait, _SLOWEST), True
         return True
-
-
-def _blank(other: Image, box: Box, scale: tuple[float, float]) -> None:
-    """No change within the box counts."""
-    left, right = (min(max(round(x * scale[0]), 0), COLUMNS) for x in (box.x0, box.x1))
-    top, bottom = (min(max(round(y * scale[1]), 0), ROWS) for y in (box.y0, box.y1))
-    other[top:bottom, left:right] = 0

@@ -15,14 +15,12 @@ from realtime.tracking.crowd import Crowd
 from realtime.tracking.follow import clipped
 from realtime.tracking.moment import Moment
 from realtime.tracking.settling import Settling
+from realtime.tracking.sightings import drifted
 from realtime.tracking.state import TrackerSettings
 from realtime.types import Box, Face, Image
-from realtime.vision import geometry
 
 _STALLED = 1.0
 """Seconds without a frame after which the detector looks at once."""
-_DRIFT = 3.0
-"""Face sizes a second that a face in view may have moved since the detector saw it last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +121,7 @@ class SeveralTracker:
             places = (member.box, member.ahead(moment.at))
             lost.append(Lost(tuple(clipped(box, image) for box in places if box is not None), member.lost_at))
         others = (other for other in self._crowd.in_view(moment.at) if not self._choice.shows(other, crew))
-        unseen = [geometry.grow(other.detection.box, _DRIFT * (moment.at - other.last)) for other in others]
+        unseen = [drifted(other.detection.box, other.last, moment.at) for other in others]
         if self._choice.always_looks:
             unseen += self._crowd.behind(moment.at) + self._crowd.at_border(moment.at)
         hidden = tuple(clipped(box, image) for box in (*unseen, *crew.released))

@@ -9,14 +9,11 @@ from realtime.models.base import Detector
 from realtime.tracking.follow import inside
 from realtime.tracking.moment import Moment
 from realtime.tracking.others import Other, Others, main_score
+from realtime.tracking.sightings import HELD, Sightings, drifted
 from realtime.tracking.state import TrackerSettings
 from realtime.types import Box, Detection, Face, Image
 from realtime.vision import geometry
 
-_HELD = 0.3
-"""Seconds that a face in view stays hidden after it was seen last while the person is lost."""
-_DRIFT = 3.0
-"""Face sizes a second that it may have moved meanwhile."""
 ON_FACE = 0.3
 """Overlap from which a detection and a mesh's box show the same face; 0.6 to 0.8 is usual."""
 
@@ -28,6 +25,7 @@ class Surroundings:
         self._detector = detector
         self._settings = settings
         self.others = Others()
+        self._border = Sightings()  # faces of which too little is in the frame to be followed
         self.reset()
 
     def reset(self) -> None:
@@ -39,7 +37,7 @@ class Surroundings:
         self.nobody = "no detection"
         """Why the last look may have found nobody."""
         self._in_view: tuple[Box, ...] = ()  # every face the detector saw last, the small ones too
-        self._border: list[tuple[Box, float]] = []  # those of them of which too little is in the frame to be followed
+        self._border.clear()
         self.viewed_at = -math.inf
         """When the detector looked last."""
 
@@ -56,8 +54,7 @@ class Surroundings:
         visible = [face for face in found if face.score >= settings.score and sane(face, moment.image, least=0.0)]
         sure = [face for face in visible if sane(face, moment.image)]
         self._in_view = tuple(face.box for face in visible)
-        border = [(face.box, moment.at) for face in visible if not sane(face, moment.image)]
-        self._border = [(box, last) for box, last in self._border if 0 <= moment.at - last <= _HELD] + border
+        self._border.add((face.box for face in visible if not sane(face, moment.image)), moment.at)
         big = [face for face in sure if max(face.box.width, face.box.height) >= settings.smallest(height, width)]
         self.nobody = "too small" if sure else "no detection"
         self.own = best_match(big, apart_from.box) if apart_from is not None else None
@@ -66,14 +63,14 @@ class Surroundings:
 
     def in_view(self, at: float) -> tuple[Box, ...]:
         """Every face seen a moment ago, the small ones too; one that the last look missed may have moved on."""
-        fresh = at - self.viewed_at <= max(_HELD, self._settings.detect_lost_every)
-        missed = (face for face in self.others.faces if face.last < self.viewed_at and at - face.last <= _HELD)
-        boxes = tuple(geometry.grow(face.detection.box, _DRIFT * (at - face.last)) for face in missed)
+        fresh = at - self.viewed_at <= max(HELD, self._settings.detect_lost_every)
+        missed = (face for face in self.others.faces if face.last < self.viewed_at and at - face.last <= HELD)
+        boxes = tuple(drifted(face.detection.box, face.last, at) for face in missed)
         return (self._in_view if fresh else ()) + boxes + self.at_border(at)
 
     def at_border(self, at: float) -> tuple[Box, ...]:
         """Those seen a moment ago of which too little is in the frame to be followed."""
-        return tuple(geometry.grow(box, _DRIFT * (at - last)) for box, last in self._border if 0 <= at - last <= _HELD)
+        return tuple(self._border.places(at))
 
     def around(self, box: Box, at: float) -> Box:
         """The box together with every face in view that may be the lost person, misjudged: all but known pictures."""

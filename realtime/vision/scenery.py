@@ -26,6 +26,13 @@ def changed(before: Image, now: Image) -> Image:
     return other
 
 
+def blank(other: Image, box: Box, scale: tuple[float, float]) -> None:
+    """No change within the box counts. `other`: as `changed` gives it; scale: its pixels for each of the picture's, across and down."""
+    left, right = (min(max(round(x * scale[0]), 0), COLUMNS) for x in (box.x0, box.x1))
+    top, bottom = (min(max(round(y * scale[1]), 0), ROWS) for y in (box.y0, box.y1))
+    other[top:bottom, left:right] = 0
+
+
 def jumped(before: Image, now: Image, size: tuple[int, int], face: Box, covers: Sequence[Box]) -> bool:
     """Whether, between two samples of pictures of `size` (width, height), half a face's area or more became another outside of `covers`.
 
@@ -34,7 +41,5 @@ def jumped(before: Image, now: Image, size: tuple[int, int], face: Box, covers: 
     other = changed(before, now)
     scale_x, scale_y = COLUMNS / size[0], ROWS / size[1]
     for cover in covers:
-        left, right = (min(max(round(x * scale_x), 0), COLUMNS) for x in (cover.x0, cover.x1))
-        top, bottom = (min(max(round(y * scale_y), 0), ROWS) for y in (cover.y0, cover.y1))
-        other[top:bottom, left:right] = 0
+        blank(other, cover, (scale_x, scale_y))
     return cv2.countNonZero(other) >= max(_FEWEST, 0.5 * face.area * scale_x * scale_y)
