@@ -26,7 +26,7 @@ def compiled(signature: str, **options: Any) -> Callable[[Callable[P, R]], Calla
     """
 
     def wrap(function: Callable[P, R]) -> Callable[P, R]:
-        dispatcher = _kept(function, options)
+        dispatcher = kept(function, options)
         ready = False
 
         def make_ready() -> None:
@@ -65,8 +65,11 @@ def inner(**options: Any) -> Any:
     return njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
 
 
-def _kept(function: Callable[..., Any], options: dict[str, Any]) -> Any:
-    """The function as numba's dispatcher, with its cache beside the source, or else in the user's cache folder."""
+def kept(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """The function as numba's dispatcher, compiled on first use; its cache is beside the source, or else in the user's cache folder.
+
+    It runs without the interpreter's lock. Raises as `compiled` does.
+    """
     try:
         dispatcher = njit(cache=True, nogil=True, no_cfunc_wrapper=True, **options)(function)
     except RuntimeError as error:

@@ -3,38 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
 import numpy as np
-from numba import njit
 
-from realtime.compiled import emit, inner
+from realtime.compiled import inner, kept
 from realtime.types import Array
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-
-def _package_stamp() -> tuple[float, int]:
-    """Newest change and total size of this package's sources, and of what they emit vector instructions with."""
-    stats = [path.stat() for path in (*Path(__file__).parent.glob("*.py"), Path(emit.__file__))]
-    return max(stat.st_mtime for stat in stats), sum(stat.st_size for stat in stats)
-
-
-STAMP: Final = _package_stamp()
 OPTIONS: Final[dict[str, Any]] = {"fastmath": True, "error_model": "numpy"}
 
 
 def kernel(function: F) -> F:
-    """Compiled on first use, kept in the cache next to the source (or in the user's cache folder), free of the interpreter lock.
-
-    numba renews a cached kernel when its own file changes, but not when a helper in another file does: here any change counts.
-    """
-    compiled = njit(cache=True, nogil=True, no_cfunc_wrapper=True, **OPTIONS)(function)
-    index: Any = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    if hasattr(index, "_source_stamp"):
-        index._source_stamp = STAMP
-    return cast(F, compiled)
+    """Compiled on first use: see `kept`."""
+    return cast(F, kept(function, OPTIONS))
 
 
 def helper(function: F) -> F:
