@@ -13,6 +13,7 @@ import pytest
 
 from realtime import interrupt
 from realtime.assets import SOURCE
+from tests.importing import interrupted_at
 
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows sends Ctrl-C to whole consoles only")
@@ -89,19 +90,6 @@ def test_an_interrupted_program_waits_for_no_thread_that_hangs(tmp_path: Path) -
 
 @pytest.mark.parametrize("module", ["cv2", "numba", "realtime.app"])
 def test_a_start_that_is_interrupted_while_it_imports_says_nothing(tmp_path: Path, module: str) -> None:
-    """The moment is told by what the program has imported, not by a clock."""
-    watching = (
-        "import importlib.abc, os, runpy, signal, sys\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "class Watching(importlib.abc.MetaPathFinder):\n"
-        "    def find_spec(self, name, path, target=None):\n"
-        f"        if name == {module!r}: os.kill(os.getpid(), signal.SIGINT)\n"
-        "sys.meta_path.insert(0, Watching())\n"
-        f"sys.argv = ['realtime', '--source', {str(SOURCE)!r}, '--input', 'synthetic', '--output', 'null']\n"
-        "runpy.run_module('realtime', run_name='__main__', alter_sys=True)\n"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    ended = subprocess.run(
-        [sys.executable, "-c", watching], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False
-    )
+    arguments = ["realtime", "--source", str(SOURCE), "--input", "synthetic", "--output", "null"]
+    ended = interrupted_at(module, arguments, "runpy.run_module('realtime', run_name='__main__', alter_sys=True)", tmp_path)
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")

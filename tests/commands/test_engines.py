@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +17,7 @@ from realtime.commands import checks, engines
 from realtime.commands.engines import parser
 from realtime.errors import BackendError, UsageError
 from tests.builder.conftest import around_mesh
+from tests.importing import interrupted_at
 
 _ROOT = Path(__file__).parents[2]
 
@@ -176,19 +176,8 @@ def test_ctrl_c_before_the_first_model_ends_with_1(monkeypatch: pytest.MonkeyPat
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends Ctrl-C to whole consoles only")
 @pytest.mark.parametrize("module", ["cv2", "realtime.builder.recipes"])
 def test_ctrl_c_while_libraries_are_imported_ends_with_1(tmp_path: Path, module: str) -> None:
-    """The moment is told by what the program has imported, not by a clock."""
-    watching = (
-        "import importlib.abc, os, runpy, signal, sys\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "class Watching(importlib.abc.MetaPathFinder):\n"
-        "    def find_spec(self, name, path, target=None):\n"
-        f"        if name == {module!r}: os.kill(os.getpid(), signal.SIGINT)\n"
-        "sys.meta_path.insert(0, Watching())\n"
-        f"sys.argv = ['build_engines.py', '--engines', {str(tmp_path / 'engines')!r}]\n"
-        f"runpy.run_path({str(_ROOT / 'build_engines.py')!r}, run_name='__main__')\n"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(_ROOT)}
-    ended = subprocess.run([sys.executable, "-c", watching], env=environment, capture_output=True, text=True, timeout=60, check=False)
+    run = f"runpy.run_path({str(_ROOT / 'build_engines.py')!r}, run_name='__main__')"
+    ended = interrupted_at(module, ["build_engines.py", "--engines", str(tmp_path / "engines")], run, tmp_path)
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr == "realtime: interrupted before anything was built: run the builder again\n"
     assert not (tmp_path / "engines").exists()

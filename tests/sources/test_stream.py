@@ -71,6 +71,18 @@ def send(handler: BaseHTTPRequestHandler, data: bytes, length: bool = False) -> 
     handler.wfile.flush()
 
 
+def endless(first: bytes, then: bytes, every: float) -> Behaviour:
+    """Sends the one, and then the other again and again, so many seconds apart."""
+
+    def behaviour(handler: BaseHTTPRequestHandler, number: int) -> None:
+        send(handler, first)
+        while True:
+            handler.wfile.write(then)
+            time.sleep(every)
+
+    return behaviour
+
+
 def read_some(source: StreamSource, enough: Callable[[list[Frame]], bool]) -> list[Frame]:
     frames: list[Frame] = []
     deadline = time.perf_counter() + WAIT
@@ -242,14 +254,7 @@ def test_begun_early_a_wrong_address_is_told_before_it_is_opened() -> None:
 
 def test_begun_early_a_live_stream_is_at_its_newest_frame_when_it_is_opened(tmp_path: Path) -> None:
     data = transport_stream(tmp_path)
-
-    def behaviour(handler: BaseHTTPRequestHandler, number: int) -> None:
-        send(handler, data)
-        while True:
-            handler.wfile.write(data)
-            time.sleep(0.02)
-
-    with server(behaviour) as url, StreamSource(url) as source:
+    with server(endless(data, data, every=0.02)) as url, StreamSource(url) as source:
         source.begin(WAIT)
         time.sleep(0.3)
         asked = time.perf_counter()
@@ -329,15 +334,7 @@ def test_a_live_stream_in_parts_is_no_row_of_bursts(tmp_path: Path) -> None:
 
 def test_a_stream_that_changes_its_size(tmp_path: Path) -> None:
     other = write_video(tmp_path / "o.ts", [plain(250, (64, 64))] * 40, codec="mpeg2video").read_bytes()
-    data = transport_stream(tmp_path)
-
-    def behaviour(handler: BaseHTTPRequestHandler, number: int) -> None:
-        send(handler, data)
-        while True:
-            handler.wfile.write(other)
-            time.sleep(0.05)
-
-    with server(behaviour) as url, StreamSource(url) as source:
+    with server(endless(transport_stream(tmp_path), other, every=0.05)) as url, StreamSource(url) as source:
         source.open()
         frames = read_some(source, lambda frames: bool(frames) and frames[-1].image.max() > 230)
     last = frames[-1].image
