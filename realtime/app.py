@@ -173,6 +173,7 @@ class App:
             on_tick=lambda: self._look(windows, source, pipeline),
             on_still=self._save_still,
             limits=Limits(settings.frames, settings.seconds),
+            calm=not windows,
         )
         if isinstance(models.landmarker, FusedLandmarker | SwappingLandmarker):
             models.landmarker.session.watch(pipeline.upcoming)

@@ -33,8 +33,9 @@ HUNG_SECONDS = 120.0
 has to be compiled first, on a slow machine that does much else, in a minute or so."""
 PATIENCE = 0.2
 """How long a stage may wait for a newer frame than the one at hand, as a share of the time that it takes for one."""
-TICK_SECONDS = 0.015
-"""How often the main thread looks after windows, time limits and signals."""
+TICK_SECONDS, CALM_TICK_SECONDS = 0.015, 0.05
+"""How often the main thread looks after windows, time limits and stages that hang; the second where there is no window: 66 looks
+a second take a hundredth of a core."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,9 @@ class Pipeline:
         on_tick: Callable[[], None] = lambda: None,
         on_still: Callable[[OutputFrame], None] = lambda frame: None,
         limits: Limits | None = None,
+        calm: bool = False,
     ) -> None:
+        """calm: `on_tick` has no windows to look after."""
         self._source = source
         self._infer = infer
         self._make_finisher = make_finisher
@@ -86,6 +89,7 @@ class Pipeline:
         self._on_tick = on_tick
         self._on_still = on_still
         self._limits = limits or Limits()
+        self._calm = calm
         self._over = threading.Event()
         self._info: SourceInfo | None = None
         self._slots: tuple[Slot[Any], ...] = ()
@@ -207,7 +211,7 @@ class Pipeline:
     def _supervise(self, stages: Stages, outlets: Outlets) -> None:
         deadline = perf_counter() + self._limits.seconds if self._live and self._limits.seconds is not None else None
         watchdogs = [Watchdog(work) for work in self._works]
-        while not self._over.wait(TICK_SECONDS):
+        while not self._over.wait(CALM_TICK_SECONDS if self._calm else TICK_SECONDS):
             self._on_tick()
             now = perf_counter()
             outlets.look(now)
