@@ -9,44 +9,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from benchmarks import floors, harness
+from benchmarks.cells import EACH, OURS, ROUNDS, SIZES, THEIRS, WIDTH, Cell, Sides
 from benchmarks.harness import Chart, Limit, Row
 
 SUMMARY = "our path beside insightface's FaceAnalysis and INSwapper: total and overhead, same swap network, frames and threads"
-SIZES = {"720p": (1280, 720), "1080p": (1920, 1080)}
 FACES = (1, 3)
-OURS, THEIRS = "ours", "insightface"
-WIDTH, ROUNDS, EACH = 300, 10, 12
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One comparison, which has a process of its own."""
-
-    size: str = "720p"
-    faces: int = 1
-    width: int = WIDTH
-    """Of a face, in pixels."""
-    rounds: int = ROUNDS
-    each: int = EACH
-    """Frames in a row of one side before the other has its turn."""
-
-
-@dataclass(slots=True)
-class Sides:
-    """Side -> milliseconds of every frame: wall time in all, and thread CPU time but for the networks'."""
-
-    total: dict[str, list[float]] = field(default_factory=dict)
-    overhead: dict[str, list[float]] = field(default_factory=dict)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     rows = floors.rows(harness.by_turns(calls, options.rounds, EACH), EACH)
     found = {}
     for cell in (Cell(size, faces, options.face, options.rounds) for size in SIZES for faces in FACES):
-        found[cell] = Sides(**harness.report_of("benchmarks.peers", "--cell", json.dumps(asdict(cell))))
+        found[cell] = Sides(**harness.report_of("benchmarks.contest", "--cell", json.dumps(asdict(cell))))
         rows += rows_of(cell, found[cell], limits)
     settings = {"rounds": options.rounds, "frames": EACH, "threads": 1, "face": options.face, "network": "twin of inswapper_128"}
     return harness.finish("peers", rows, settings, options.json, [chart(found)])
@@ -96,20 +70,3 @@ def chart(found: Mapping[Cell, Sides]) -> Chart:
         values = [median(sides.overhead[side]) for sides in found.values() if side in sides.overhead]
         series |= {side: ([f"{word} {side}" for word in words], values)} if values else {}
     return Chart("overhead", "bars", "What the code around the same networks costs, one thread", "", "ms", series)
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """One cell, in this process."""
-    from benchmarks.contest import measure
-
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cell", type=json.loads, default={})
-    parser.add_argument("--json", type=Path, required=True)
-    options = parser.parse_args(arguments)
-    outcome: dict[str, Any] = asdict(measure(Cell(**options.cell)))
-    options.json.write_text(json.dumps(outcome), encoding="utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from benchmarks import live, scaling
+from benchmarks.cells import OURS, THEIRS, Cell, Sides
 from benchmarks.gpu import Sleeping, Slowed
 from benchmarks.harness import Limit
 from benchmarks.live import Case, Outcome, Viewer, measure, people
-from benchmarks.peers import OURS, THEIRS, Cell, Sides, rows_of
+from benchmarks.peers import rows_of
 from benchmarks.simulated import rows_of as simulated_rows
 from benchmarks.stamp import Stamped
 from realtime.backends.fake import FakeSession, spec

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from benchmarks import contest, engines, finishes, fullsize, marking, models, quality
+from benchmarks.cells import OURS, THEIRS, Cell
 from benchmarks.harness import Limit
-from benchmarks.peers import OURS, THEIRS, Cell
 from realtime.sources.synthetic import bundled_person
 
 
