@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from realtime.__main__ import start
-
 if __name__ == "__main__":
     sys.argv[1:1] = ["engines"]
+    try:
+        from realtime.__main__ import start
+    except KeyboardInterrupt:  # what answers Ctrl-C was not there yet; the words are those of `realtime.interrupt.UNBUILT`
+        sys.exit("realtime: interrupted before anything was built: run the builder again")
     raise SystemExit(start())

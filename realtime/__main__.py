@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from realtime import interrupt
+import sys
+
+try:
+    from realtime import interrupt
+except KeyboardInterrupt:  # what answers Ctrl-C was not there yet; the words are those of `interrupt.UNBUILT`
+    sys.exit("realtime: interrupted before anything was built: run the builder again" if sys.argv[1:2] == ["engines"] else 130)
 
 
 def start() -> int:
     """What the command `realtime-faceswap` runs, too."""
-    interrupt.leave_at_once()  # before anything else: from here to the first frame it is imports that take the time
+    interrupted, words = interrupt.before(sys.argv[1:])
+    interrupt.leave_at_once(interrupted, words)  # before anything else: from here to the first frame it is imports that take the time
     from realtime import guard
 
     guard.check()  # before any other import of ours: those may have been replaced
 
     from realtime.cli import main
 
+    status = interrupted
     try:
         status = main()
-    finally:
-        interrupt.leave_at_once()  # what is still to come is Python's own clearing up
+    finally:  # what is still to come is Python's own clearing up, which takes nothing away from what was built
+        interrupt.leave_at_once(status if words else interrupted)
     if status > interrupt.BY_SIGNAL:
-        interrupt.leave(status)
+        interrupt.leave(interrupted if words else status)
     return status
 
 

@@ -22,6 +22,14 @@ SAME_WISH = 2.0
 """Seconds in which more interrupts after the first change nothing, as it takes one to end a run; a later one breaks off what hangs."""
 
 
+UNBUILT = "interrupted before anything was built: run the builder again"
+
+
+def before(argv: list[str]) -> tuple[int, str]:
+    """How Ctrl-C ends a command that has begun nothing yet: status and words. To the builder it is one more way in which models fail."""
+    return (1, f"realtime: {UNBUILT}") if argv[:1] == ["engines"] else (BY_SIGNAL + signal.SIGINT, "")
+
+
 class Raise:
     """What answers a signal with KeyboardInterrupt, whose argument is the signal's number."""
 

@@ -88,6 +88,22 @@ def test_an_interrupted_program_waits_for_no_thread_that_hangs(tmp_path: Path) -
     assert (ended.returncode, ended.stdout, ended.stderr) == (143, "what it measured\n", "")
 
 
+@pytest.mark.parametrize(("status", "kept"), [("0", 0), ("1", 1), ("2", 2), ("130", 1)])
+def test_a_builder_that_ended_is_not_undone_while_python_clears_up(status: str, kept: int) -> None:
+    program = (
+        "import atexit, os, signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from realtime import __main__, cli\n"
+        "cli.main = lambda: int(sys.argv[2])\n"
+        "atexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))\n"
+        "sys.exit(__main__.start())\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    for command, expected in (("engines", kept), ("run", 130)):
+        asked = [sys.executable, "-c", program, command, status]
+        ended = subprocess.run(asked, env=environment, capture_output=True, text=True, timeout=60, check=False)
+        assert (ended.returncode, ended.stderr) == (expected, "")
+
+
 @pytest.mark.parametrize("module", ["cv2", "numba", "realtime.app"])
 def test_a_start_that_is_interrupted_while_it_imports_says_nothing(tmp_path: Path, module: str) -> None:
     arguments = ["realtime", "--source", str(SOURCE), "--input", "synthetic", "--output", "null"]

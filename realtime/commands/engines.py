@@ -17,7 +17,7 @@ from realtime.commands.progress import FetchBar
 from realtime.commands.signals import end_on_signals
 from realtime.config import SWAP_CONTRACTS, option, parse_value
 from realtime.errors import UsageError, reason
-from realtime.interrupt import leave_at_once
+from realtime.interrupt import UNBUILT, leave_at_once
 from realtime.values import existing_file
 
 if TYPE_CHECKING:
@@ -37,22 +37,19 @@ STYLES = {
 }  # fmt: skip
 
 
-NOTHING = "interrupted before anything was built: run the builder again"
-
-
 def main(argv: Sequence[str]) -> int:
-    """Ctrl-C is one more way in which models can fail: 1, and those that were not built are named."""
+    """Ctrl-C is one more way in which models can fail: 1, and those that were not built are named; from the very start (`__main__`)."""
     values = parser().parse(argv)
-    leave_at_once(1, f"realtime: {NOTHING}")  # an exception could become the complaint of a library that is being imported
+    leave_at_once(1, f"realtime: {UNBUILT}")  # an exception could become the complaint of a library that is being imported
     from realtime.builder import run
 
-    end_on_signals()
     try:
+        end_on_signals()
         return _run(values)
     except run.Interrupted as interrupted:
         return _interrupted(values, interrupted.rows)
     except KeyboardInterrupt:  # before the first model, or after the last
-        notify(NOTHING if not values.dry_run else "interrupted")
+        notify(UNBUILT if not values.dry_run else "interrupted")
         return 1
 
 

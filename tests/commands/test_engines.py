@@ -16,6 +16,7 @@ from realtime.builder.workshop import Workshop
 from realtime.commands import checks, engines
 from realtime.commands.engines import parser
 from realtime.errors import BackendError, UsageError
+from realtime.interrupt import UNBUILT
 from tests.builder.conftest import around_mesh
 from tests.importing import interrupted_at
 
@@ -170,16 +171,20 @@ def test_ctrl_c_before_the_first_model_ends_with_1(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(engines, "_fetch", interrupted)
     assert cli.main(["engines", "--models", "mesh"]) == 1
-    assert capsys.readouterr().err == "realtime: interrupted before anything was built: run the builder again\n"
+    assert capsys.readouterr().err == f"realtime: {UNBUILT}\n"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends Ctrl-C to whole consoles only")
-@pytest.mark.parametrize("module", ["cv2", "realtime.builder.recipes"])
-def test_ctrl_c_while_libraries_are_imported_ends_with_1(tmp_path: Path, module: str) -> None:
-    run = f"runpy.run_path({str(_ROOT / 'build_engines.py')!r}, run_name='__main__')"
-    ended = interrupted_at(module, ["build_engines.py", "--engines", str(tmp_path / "engines")], run, tmp_path)
+@pytest.mark.parametrize("command", ["script", "module"])
+@pytest.mark.parametrize("module", ["realtime.interrupt", "realtime.cli", "realtime.commands.engines", "cv2", "realtime.builder.recipes"])
+def test_ctrl_c_while_it_is_imported_ends_with_1(tmp_path: Path, module: str, command: str) -> None:
+    """From the first line on: also before the options have been read, and before there is an answer of ours."""
+    script = f"runpy.run_path({str(_ROOT / 'build_engines.py')!r}, run_name='__main__')"
+    run = script if command == "script" else "runpy.run_module('realtime', run_name='__main__', alter_sys=True)"
+    first = ["build_engines.py"] if command == "script" else ["realtime", "engines"]
+    ended = interrupted_at(module, [*first, "--engines", str(tmp_path / "engines")], run, tmp_path)
     assert (ended.returncode, ended.stdout) == (1, "")
-    assert ended.stderr == "realtime: interrupted before anything was built: run the builder again\n"
+    assert ended.stderr == f"realtime: {UNBUILT}\n"
     assert not (tmp_path / "engines").exists()
 
 
