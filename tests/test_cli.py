@@ -78,6 +78,15 @@ def test_an_interrupted_run_tells_what_it_measured(fake_app: SimpleNamespace, ca
     assert "3 frames in 0.1 s" in capsys.readouterr().out
 
 
+def test_what_there_is_of_the_outputs_is_not_asked_of_a_disk_that_hangs(tmp_path: Path) -> None:
+    for name in ("there.mp4", "hangs.mp4"):
+        (tmp_path / name).write_bytes(b"")
+    outputs = [str(tmp_path / name) for name in ("there.mp4", "hangs.mp4", "gone.mp4")] + ["null"]
+    report = {"outputs": [{"name": name, "left": "hangs" in name} for name in outputs]}
+    assert ending.left_by(outputs, 0.0, report) == [outputs[0], "null"]
+    assert ending.left_by(outputs, 0.0, {}) == [*outputs[:2], "null"]
+
+
 FAILED = "1200 frames were hidden (the device was lost)"
 
 
@@ -107,6 +116,10 @@ def test_a_run_that_was_ended_while_its_networks_failed_says_so(fake_app: Simple
 
 def test_a_few_frames_that_an_output_missed_are_not_worth_a_word() -> None:
     assert ending.afterwords({"outputs": [{"name": "out.mp4", "written": 999, "missed": 1}]}, "hide") == []
+
+
+def test_of_an_output_that_hung_it_is_told_already_why_it_lacks_frames() -> None:
+    assert ending.afterwords({"outputs": [{"name": "out.mp4", "written": 9, "missed": 91, "left": True}]}, "hide") == []
 
 
 def of_a_file(kind: str, states: dict[str, int], seconds: float = 2.0) -> dict[str, Any]:

@@ -13,13 +13,16 @@ MOST_MISSED = 0.01
 """Share of the frames that an output may have missed without a word."""
 
 
-def left_by(outputs: Sequence[str], begun: float) -> list[str]:
+def left_by(outputs: Sequence[str], begun: float, report: Any) -> list[str]:
     """What there is of the outputs after a run that broke off: no file, or a file written since `begun`, as `time.time` counts, if
-    only the one that could not be signed, or has another name because somebody else took its own."""
+    only the one that could not be signed, or has another name because somebody else took its own. A disk that hangs is not asked."""
     from realtime.sinks.files import numbered, unsigned  # here: help is to be instant
 
+    hanging = {output["name"] for output in report.get("outputs", []) if output.get("left")}
     files, left = {text: output_file(text) for text in outputs}, []
     for text, path in files.items():
+        if str(path) in hanging:
+            continue
         if path is None:
             left.append(text)
         else:
@@ -92,7 +95,7 @@ def afterwords(report: Any, on_lost: str) -> list[str]:
         told.append(f"the networks failed: {'; '.join(whys)}; {end}")
     for output in report.get("outputs", []):
         missed, frames = output["missed"], output["missed"] + output["written"]
-        if missed > frames * MOST_MISSED:
+        if missed > frames * MOST_MISSED and not output.get("left"):
             cure = "choose a smaller --size, or a faster disk"
             told.append(f"{output['name']} lacks {missed} of {frames} frames, for which it was not ready in time: {cure}")
     return told

@@ -50,7 +50,7 @@ def main(argv: Sequence[str]) -> int:
             well = True
         finally:  # Ctrl-C is how a live run ends: what it measured is worth a line all the same
             report = this_run.report or {}
-            outputs = settings.outputs if well else left_by(settings.outputs, begun)
+            outputs = settings.outputs if well else left_by(settings.outputs, begun, report)
             if line := summary(report, written(outputs, report)):
                 print(line)
             for sentence in (*unwritten(outputs, report), *afterwords(report, settings.on_lost)):

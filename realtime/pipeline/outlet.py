@@ -79,6 +79,11 @@ class Outlet:
             with suppress(Exception):
                 self.sink.close()
 
+    @property
+    def left(self) -> bool:
+        """Whether it is left to the thread that is in a write of it."""
+        return self._left
+
     def leave(self) -> bool:
         """Whether a thread still is in a write of this sink; that one closes it on its return, for two at once may not use it."""
         with self._lock:
@@ -99,8 +104,8 @@ class Outlet:
 
     def hangs(self) -> SinkError:
         """The error about a write that never came back."""
-        kept = "of a file, what was written so far is in it or in a .part file beside it"
-        return SinkError(f"{self.sink.name} took no more frames and was left behind: its disk or device does not answer; {kept}")
+        kept = f"; what was written so far is in {self.sink.remains}" if self.sink.remains else ""
+        return SinkError(f"{self.sink.name} took no more frames and was left behind: its disk or device does not answer{kept}")
 
     def reopen(self) -> None:
         """Begin to open it anew, in a thread, because a driver may take its time."""

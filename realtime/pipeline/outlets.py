@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -82,10 +82,16 @@ class Outlets:
         lane = None if self._lead is None else self._lanes.get(self._lead)
         return 0 if lane is None else lane.slot.dropped
 
-    def counts(self) -> list[dict[str, Any]]:
-        """For the report, of each sink: frames written, repeated ones too, and missed because it was not ready for them."""
+    def counts(self, left: Collection[Sink] = ()) -> list[dict[str, Any]]:
+        """For the report, of each sink: frames written, repeated ones too, and missed because it was not ready for them, and whether
+        it hung and was left behind; `left`: those that hung while they were closed."""
         return [
-            {"name": outlet.sink.name, "written": outlet.written, "missed": lane.slot.dropped if (lane := self._lanes.get(outlet)) else 0}
+            {
+                "name": outlet.sink.name,
+                "written": outlet.written,
+                "missed": lane.slot.dropped if (lane := self._lanes.get(outlet)) else 0,
+                "left": outlet.left or outlet.sink in left,
+            }
             for outlet in self._all
         ]
 
@@ -142,9 +148,9 @@ class Outlets:
             if outlet.stuck and not outlet.gone and not self._live:
                 self._leave_behind(outlet)
 
-    def leave(self, sink: Sink) -> bool:
-        """Whether a thread still is in a write of this sink: that one closes it, once it returns."""
-        return any(outlet.leave() for outlet in self._all if outlet.sink is sink)
+    def leave(self, sink: Sink) -> SinkError | None:
+        """The error of a sink that a thread still is in a write of: that one closes it, once it returns."""
+        return next((outlet.hangs() for outlet in self._all if outlet.sink is sink and outlet.leave()), None)
 
     def finish(self) -> None:
         """Stop looking after sinks that are away. Raises the error of the first one that was given up, or hangs."""

@@ -94,6 +94,7 @@ class Pipeline:
         self._info: SourceInfo | None = None
         self._slots: tuple[Slot[Any], ...] = ()
         self._outlets: Outlets | None = None
+        self._closing = Closing()
         self.whole = False
         """Whether the run came to its own end, whatever became of an output by then."""
 
@@ -110,7 +111,7 @@ class Pipeline:
     @property
     def outputs(self) -> list[dict[str, Any]]:
         """What each sink was given, as `Outlets.counts` has it."""
-        return self._outlets.counts() if self._outlets else []
+        return self._outlets.counts(self._closing.left) if self._outlets else []
 
     def upcoming(self) -> Image | None:
         """The picture that waits to be taken by the infer stage, if there is one; it may be replaced before that."""
@@ -127,7 +128,7 @@ class Pipeline:
         Source and sinks are opened here and closed whatever happens.
         """
         self.telemetry.started_at = self.telemetry.started_at or perf_counter()
-        with Closing() as closing, ExitStack() as cleanup:
+        with self._closing as closing, ExitStack() as cleanup:
             cleanup.callback(self._source.close)
             self._info = info = self._source.open()
             self._on_open(info)
@@ -144,7 +145,10 @@ class Pipeline:
             outlets.finish()
 
     def _close(self, sink: Sink, closing: Closing) -> None:
-        if self._outlets is None or not self._outlets.leave(sink):
+        hanging = self._outlets.leave(sink) if self._outlets is not None else None
+        if hanging is not None:
+            closing.note(hanging)
+        else:
             closing.close(sink)
 
     def _prepare(self, stream: StreamFormat, outlets: Outlets) -> None:

@@ -18,7 +18,7 @@ class Stage:
         self.error: BaseException | None = None
         self._step = step
         self._on_end = on_end
-        self._stop = threading.Event()
+        self._stop, self._ended = threading.Event(), threading.Event()
         # A daemon: a device that never returns must not keep the process alive after the time limit of `join`.
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
@@ -31,13 +31,21 @@ class Stage:
 
     def join(self, timeout: float) -> bool:
         """Wait for the end; False when the thread is still running after `timeout` seconds."""
-        if self._thread.ident is not None:
+        if not self.begun:
+            return True
+        # Not `Thread.join`, which until Python 3.12 takes a thread for ended when Ctrl-C comes while it is waited for.
+        if self._ended.wait(timeout):
             self._thread.join(timeout)
-        return not self._thread.is_alive()
+        return not self.alive
+
+    @property
+    def begun(self) -> bool:
+        """Whether the thread has been started, if only just now."""
+        return self._thread.ident is not None
 
     @property
     def alive(self) -> bool:
-        return self._thread.is_alive()
+        return self.begun and not self._ended.is_set()
 
     def _run(self) -> None:
         try:
@@ -46,4 +54,7 @@ class Stage:
         except BaseException as error:
             self.error = error
         finally:
-            self._on_end()
+            try:
+                self._on_end()
+            finally:
+                self._ended.set()

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from time import perf_counter
+from typing import Protocol
 
 _LONGEST_LOOK = 1.0
 """Seconds that one look counts for at most: a computer that slept for the night has not been at work for the night."""
+
+
+class Noted(Protocol):
+    """Work whose pieces are told from one another by when they began."""
+
+    @property
+    def since(self) -> float | None:
+        """When the present piece began; None between two."""
 
 
 class Work:
@@ -35,9 +44,9 @@ class Work:
 
 
 class Watchdog:
-    """Adds up, over looks that its owner takes now and then, for how long a `Work` has been at one and the same piece."""
+    """Adds up, over looks that its owner takes now and then, for how long work has been at one and the same piece."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Noted) -> None:
         self._work = work
         self._piece: float | None = None
         self._looked = 0.0

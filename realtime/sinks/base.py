@@ -5,11 +5,12 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Protocol, Self
 
+from realtime.sinks.lifecycle import Headway
 from realtime.types import OutputFrame, StreamFormat
 
 
 class Sink(Protocol):
-    """One place frames go to. `open` once, `write` many times from one thread, `close` once or twice."""
+    """One place frames go to. `open` once, `write` many times from one thread, `close` once or twice, from any."""
 
     @property
     def name(self) -> str:
@@ -27,6 +28,18 @@ class Sink(Protocol):
     def waits(self) -> bool:
         """True when `write` may have to wait for a device or a disk; False when it only counts or copies. Beside other sinks, one that
         waits is written to from a thread of its own."""
+
+    @property
+    def tied(self) -> bool:
+        """True when `close` belongs to the thread that called `open`, as that of a window does."""
+
+    @property
+    def headway(self) -> Headway:
+        """Of a `close` that writes: others see there that it gets on, and may break off what is not needed of it."""
+
+    @property
+    def remains(self) -> str:
+        """Where that lies which was written, until `close` returns; empty when nothing is kept."""
 
     def open(self, stream: StreamFormat) -> None:
         """Raises SinkError, or UsageError, with the cure in the sentence."""

@@ -6,6 +6,7 @@ a failure is kept here, for the sink to ask for, and what follows is dropped.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from struct import unpack
 
@@ -13,14 +14,16 @@ from struct import unpack
 class DiskFile:
     """A new file as PyAV writes to one: `name`, `write`, `seek`, `tell`. The first failure is in `error`; nothing is written after it."""
 
-    def __init__(self, path: Path) -> None:
-        """Raises OSError."""
+    def __init__(self, path: Path, step: Callable[[], object] = lambda: None) -> None:
+        """`step` is called before each write. Raises OSError."""
         self.name = str(path)  # PyAV takes the format from its suffix
         self.error: OSError | None = None
+        self._step = step
         self._file = path.open("wb", buffering=0)  # or an error would come later than the write it belongs to
 
     def write(self, data: bytes) -> int:
         """Takes everything, also what a full disk does not."""
+        self._step()
         left = memoryview(data)
         try:
             while left and self.error is None:

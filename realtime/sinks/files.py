@@ -10,8 +10,10 @@ from pathlib import Path
 
 from realtime.errors import SinkError, UsageError, reason, room_for
 
-Seal = Callable[[Path], None]
-"""Finishes a complete file in place before it gets its name; raises SinkError."""
+Stopped = Callable[[], bool]
+"""Asked again and again by what takes long: whether to break it off."""
+Seal = Callable[[Path, Stopped], None]
+"""Finishes a complete file in place before it gets its name; raises SinkError, also when the second says that it is to be broken off."""
 
 _BEGINNING = 16 << 10
 """Bytes that must fit on the disk: less than any video, more than the slack of a file system's blocks."""
@@ -68,10 +70,10 @@ class Target:
         if not self.path.parent.is_dir():
             raise UsageError(f"cannot write {self.path}: there is no folder {self.path.parent}; create it or give another name")
 
-    def commit(self, seal: Seal | None = None) -> None:
+    def commit(self, seal: Seal | None = None, stopped: Stopped = lambda: False) -> None:
         """Raises SinkError. A file that could not be sealed, or whose name was taken meanwhile, is kept under another one."""
         if seal is not None:
-            self._seal(seal)
+            self._seal(seal, stopped)
         if self._taken():  # by another run, since `prepare`
             kept = self._renamed(free(self.path))
             raise SinkError(f"another program wrote {self.path} meanwhile, which is left as it is: this one is {kept}")
@@ -80,9 +82,9 @@ class Target:
         except OSError as error:
             raise SinkError(f"cannot rename {self.part.name} to {self.path}: {reason(error)}; the result is in {self.part}") from error
 
-    def _seal(self, seal: Seal) -> None:
+    def _seal(self, seal: Seal, stopped: Stopped) -> None:
         try:
-            seal(self.part)
+            seal(self.part, stopped)
         except (SinkError, KeyboardInterrupt) as error:
             kept = self._renamed(free(unsigned(self.path)))
             why = str(error) if isinstance(error, SinkError) else "the signing was broken off"
@@ -144,18 +146,22 @@ def unsigned(path: Path) -> Path:
     return path.with_name(f"{path.stem}.unsigned{path.suffix}")
 
 
-def write_whole(path: Path, data: bytes, seal: Seal | None = None, *, replace: bool = False) -> None:
-    """Write a small file in one go. Raises UsageError (folder, or a file that is there already) or SinkError (disk, seal)."""
-    target = Target(path, replace=replace)
+def write_whole(path: Path, data: bytes, *, replace: bool = False) -> None:
+    """Write a small file in one go. Raises UsageError (folder, or a file that is there already) or SinkError (disk)."""
+    fill(Target(path, replace=replace), data)
+
+
+def fill(target: Target, data: bytes, seal: Seal | None = None, stopped: Stopped = lambda: False) -> None:
+    """The same, for a target that nobody prepared yet. Raises SinkError also when it cannot be sealed."""
     target.prepare()
     try:
         target.part.write_bytes(data)
     except BaseException as error:
         target.discard()
         if isinstance(error, OSError):
-            raise SinkError(_sentence(path, error)) from error
+            raise SinkError(_sentence(target.path, error)) from error
         raise
-    target.commit(seal)
+    target.commit(seal, stopped)
 
 
 def _sentence(path: Path, error: OSError) -> str:

@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 
 from realtime.errors import SinkError, UsageError
-from realtime.sinks.files import Seal, free, probe, write_whole
+from realtime.sinks.files import Seal, Stopped, Target, fill, free, probe
 from realtime.sinks.lifecycle import Closing
 from realtime.types import Image, OutputFrame, StreamFormat
 
@@ -36,12 +36,17 @@ class ImageSink(Closing):
         self.path = path
         self._seal = seal
         self._replace = replace
+        self._target = Target(path, replace=replace)
         self._newest: Image | None = None
         self._written = self._swapped = False
 
     @property
     def name(self) -> str:
         return str(self.path)
+
+    @property
+    def remains(self) -> str:
+        return str(self._target.part)
 
     def open(self, stream: StreamFormat) -> None:
         """Finds out now whether the file can be written, not at the end of the run."""
@@ -61,11 +66,12 @@ class ImageSink(Closing):
         """Raises SinkError when the disk is full or the file could not be sealed."""
         newest, self._newest = self._newest, None
         if newest is not None and self._written:
-            write_image(self.path, newest, self._seal if self._swapped else None, replace=self._replace)
+            _write(self._target, newest, self._seal if self._swapped else None, self.headway.stopped)
 
 
-def write_image(path: Path, image: Image, seal: Seal | None = None, *, replace: bool = False) -> None:
+def _write(target: Target, image: Image, seal: Seal | None, stopped: Stopped = lambda: False) -> None:
     """Encode by suffix and write atomically; any name works, also where OpenCV's own writer wants ASCII. Raises SinkError."""
+    path = target.path
     options = [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY] if path.suffix.lower() in (".jpg", ".jpeg") else []
     try:
         done, data = cv2.imencode(path.suffix.lower(), image, options)
@@ -73,14 +79,14 @@ def write_image(path: Path, image: Image, seal: Seal | None = None, *, replace: 
         raise SinkError(f"cannot encode {path}: {error}") from error
     if not done:
         raise SinkError(f"cannot encode a picture of {image.shape[1]}x{image.shape[0]} as {path.suffix}; use .png")
-    write_whole(path, data.tobytes(), seal, replace=replace)
+    fill(target, data.tobytes(), seal, stopped)
 
 
 def save_still(image: Image, folder: Path, seal: Seal | None = None) -> Path:
     """Save a picture under the time of day, never over another one; returns where. Raises SinkError."""
     path = free(folder / datetime.now().strftime("still-%Y%m%d-%H%M%S.png"))
     try:
-        write_image(path, image, seal)
+        _write(Target(path), image, seal)
     except UsageError as error:  # the folder: no fault of the command line here
         raise SinkError(str(error)) from error
     return path

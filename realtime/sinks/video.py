@@ -71,6 +71,10 @@ class VideoSink(Closing):
     def name(self) -> str:
         return str(self.path)
 
+    @property
+    def remains(self) -> str:
+        return str(self._target.part)
+
     def open(self, stream: StreamFormat) -> None:
         """Raises UsageError (folder missing or not writable, such a file there already) or SinkError (no encoder, no room on the disk)."""
         if stream.width < 2 or stream.height < 2:
@@ -84,7 +88,7 @@ class VideoSink(Closing):
 
     def _begin(self, stream: StreamFormat) -> None:
         suffix = self.path.suffix.lower()
-        self._disk = DiskFile(self._target.part)
+        self._disk = DiskFile(self._target.part, self.headway.stopped)
         self._container = av.open(self._disk, "w", options=_MUXER_OPTIONS.get(suffix, {}))
         self._stream = _add_video(self._container, CODINGS[suffix], stream)
         self._last_step = round(TICKS / stream.fps) if stream.fps > 0 else TICKS // 30
@@ -166,7 +170,7 @@ class VideoSink(Closing):
                 return
             raise SinkError(self._failure("finish", error)) from error
         if not self._broken:
-            self._target.commit(self._seal if self._swapped else None)
+            self._target.commit(self._seal if self._swapped else None, self.headway.stopped)
 
     def _finish(self) -> None:
         try:

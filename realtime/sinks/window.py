@@ -83,7 +83,7 @@ class WindowSink(Closing):
 
     name = "window"
     steady = waits = False
-    reads_image = True
+    reads_image = tied = True
 
     def __init__(self, title: str = TITLE) -> None:
         self._title = title

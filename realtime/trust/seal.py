@@ -8,7 +8,7 @@ from pathlib import Path
 
 from realtime.errors import SinkError, reason
 from realtime.trust import credentials, xmp
-from realtime.trust.stopping import on_signal
+from realtime.trust.stopping import Stopped, never
 
 LONG = 20_000_000
 """Bytes of a file whose signing is worth a word: some 30 to 100 MB are signed and read back in a second."""
@@ -26,10 +26,10 @@ class Sealer:
         self._key_folder = key_folder
         self._ingredient = ingredient
         self._notify = notify
-        self._told: set[str] = set()
+        self._told: dict[str, object] = {}
 
-    def __call__(self, path: Path) -> None:
-        """Raises SinkError; `path` is then untouched, but for the metadata of a picture."""
+    def __call__(self, path: Path, stopped: Stopped = never) -> None:
+        """Raises SinkError, also when `stopped` says so meanwhile; `path` is then untouched, but for the metadata of a picture."""
         if xmp.declarable(path.suffix):
             _replace(path, lambda part: part.write_bytes(xmp.declare(path.read_bytes(), path.suffix)))
         if path.suffix.lower() not in credentials.FORMATS:
@@ -37,29 +37,28 @@ class Sealer:
         elif not credentials.available():
             self._tell_once(f"files are not signed with Content Credentials: {INSTALL}")
         else:
-            _replace(path, lambda part: self._sign(path, part))
+            _replace(path, lambda part: self._sign(path, part, stopped))
 
-    def _sign(self, path: Path, part: Path) -> None:
+    def _sign(self, path: Path, part: Path, stopped: Stopped) -> None:
         from realtime.trust.signing import installation_key  # here: cryptography comes with c2pa-python
 
         if (size := path.stat().st_size) > LONG:
             self._notify(f"signing the video, {size / 1e6:.0f} MB; Ctrl-C leaves it unsigned")
-        with on_signal() as stopped:
-            try:
-                credentials.sign(path, part, installation_key(self._key_folder), self._ingredient, stopped)
-                read = credentials.read(part, stopped)
-            except SinkError as error:
-                if not stopped():
-                    raise
-                raise SinkError("the signing was broken off") from error
-            if stopped():
-                raise SinkError("the signing was broken off")
+        try:
+            credentials.sign(path, part, installation_key(self._key_folder), self._ingredient, stopped)
+            read = credentials.read(part, stopped)
+        except SinkError as error:
+            if not stopped():
+                raise
+            raise SinkError("the signing was broken off") from error
+        if stopped():
+            raise SinkError("the signing was broken off")
         if read.state != "intact" or not read.by_ai:
             raise SinkError(f"the Content Credentials do not read back ({', '.join(read.problems) or read.state})")
 
     def _tell_once(self, sentence: str) -> None:
-        if sentence not in self._told:
-            self._told.add(sentence)
+        mine = object()
+        if self._told.setdefault(sentence, mine) is mine:  # in one step: files are sealed in threads
             self._notify(sentence)
 
 

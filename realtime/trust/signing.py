@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import secrets
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -50,12 +51,13 @@ def installation_key(folder: Path) -> SigningKey:
     kept = _load(path)
     if kept is not None:
         return kept
+    over = path.exists()
     made = make_key(datetime.now(UTC))
     try:
-        _keep(path, made)
+        return _keep(path, made, over=over)
     except OSError as error:
         log.warning("the signing key cannot be kept in %s (%s): this run signs with one of its own", folder, reason(error))
-    return made
+        return made
 
 
 def make_key(now: datetime) -> SigningKey:
@@ -133,13 +135,30 @@ def _shut(path: Path) -> None:
         path.chmod(0o600)
 
 
-def _keep(path: Path, key: SigningKey) -> None:
-    """Whole or not at all, and never readable by others, not even for a moment. Raises OSError."""
+def _linked(path: Path, part: Path, key: SigningKey) -> SigningKey:
+    """Raises FileExistsError when there is one by now, as far as the file system can tell."""
+    try:
+        path.hardlink_to(part)
+    except FileExistsError:
+        raise
+    except OSError:  # it has no links
+        part.replace(path)
+    return key
+
+
+def _keep(path: Path, key: SigningKey, *, over: bool) -> SigningKey:
+    """Whole or not at all, and never readable by others, not even for a moment. `over`: in the place of one that is of no use; else, where
+    whoever signs a file at the same time was quicker, theirs is kept. Gives the one that is. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
     try:
         with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(key.private + key.chain)
+        if not over:
+            with suppress(FileExistsError):
+                return _linked(path, part, key)
+            return _load(path) or key
         part.replace(path)
+        return key
     finally:
         part.unlink(missing_ok=True)

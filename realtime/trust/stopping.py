@@ -2,52 +2,15 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, BinaryIO
 
-from realtime.interrupt import Raise
-
 Stopped = Callable[[], bool]
-"""Whether the work is to be broken off."""
+"""Whether the work is to be broken off. Asked before each step: who listens hears that it gets on."""
 
 
 def never() -> bool:
     return False
-
-
-@contextmanager
-def on_signal() -> Iterator[Stopped]:
-    """Within, a signal that would end the program only makes the given function answer True.
-
-    Nothing changes outside the main thread, where no signal arrives, nor for signals that the program leaves to the system.
-    """
-    came: list[int] = []
-    before: dict[int, Any] = {}
-    try:
-        for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK"):
-            number = getattr(signal, name, None)
-            handler = signal.getsignal(number) if number is not None else None
-            if number is not None and callable(handler):
-                before[number] = signal.signal(number, _noting(came, handler))
-    except ValueError:  # another thread
-        pass
-    try:
-        yield lambda: bool(came)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _noting(came: list[int], usual: Callable[..., object]) -> Callable[[int, object], None]:
-    """What notes a signal; not one of several in a row, of which the first had its answer already."""
-
-    def note(number: int, _frame: object) -> None:
-        if not isinstance(usual, Raise) or usual.is_new():
-            came.append(number)
-
-    return note
 
 
 class StoppableFile:

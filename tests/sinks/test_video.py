@@ -240,8 +240,8 @@ def disk_of(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
 
     def limit(room: int) -> None:
         class Small(DiskFile):
-            def __init__(self, path: Path) -> None:
-                super().__init__(path)
+            def __init__(self, path: Path, step: Callable[[], object]) -> None:
+                super().__init__(path, step)
                 self._file = _Narrow(self._file, room)  # type: ignore[assignment]
 
         monkeypatch.setattr(video, "DiskFile", Small)

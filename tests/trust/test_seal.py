@@ -62,36 +62,59 @@ def test_a_still_is_signed(tmp_path: Path) -> None:
 
 
 INTERRUPTED = """
-import signal, sys
+import signal, sys, time
 from pathlib import Path
+from realtime import interrupt
 from realtime.errors import SinkError
+from realtime.pipeline.ending import Closing
 from realtime.sinks.select import open_output
 from realtime.trust import credentials, seal
-from tests.sinks.frames import frame
-from tests.trust.test_seal import run, sealed
+from tests.sinks.frames import frame, stream
+from tests.trust.test_seal import sealed
 
-folder, step = Path(sys.argv[1]), sys.argv[2]
-real = getattr(credentials, step)
+folder, step, runs_end = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+clock, real = [100.0], getattr(credentials, step)
 
 def interrupted(*given):
     signal.raise_signal(signal.SIGINT)
+    if runs_end:
+        assert not given[-1](), "it is the wish that ended the run"
+        clock[0] += interrupt.SAME_WISH
+        signal.raise_signal(signal.SIGINT)
+    until = time.perf_counter() + 30
+    while not given[-1]() and time.perf_counter() < until:
+        time.sleep(0.01)  # for the main thread to hear of it
     return real(*given)
 
+signal.signal(signal.SIGINT, signal.default_int_handler)
+answer = interrupt.raise_again()
 setattr(credentials, step, interrupted)
 seal.LONG = 100
+sink = open_output(str(folder / "out.mp4"), seal=sealed(folder, notify=print))
 try:
-    run(open_output(str(folder / "out.mp4"), seal=sealed(folder, notify=print)), [frame(0), frame(1)])
-except SinkError as error:
-    print(error)
+    with Closing() as closing:
+        closing.close(sink)
+        sink.open(stream())
+        for number in range(2):
+            sink.write(frame(number))
+        if runs_end:
+            import types
+            interrupt.time = types.SimpleNamespace(perf_counter=lambda: clock[0])
+            signal.raise_signal(signal.SIGINT)
+except (SinkError, KeyboardInterrupt) as error:
+    print(error if isinstance(error, SinkError) else "ended")
 """
 
 
+@pytest.mark.parametrize("runs_end", ["", "too"], ids=["once", "again after the one that ended the run"])
 @pytest.mark.parametrize("step", ["sign", "read"])
-def test_ctrl_c_while_a_long_film_is_signed_leaves_the_unsigned_file(tmp_path: Path, step: str) -> None:
+def test_ctrl_c_while_a_long_film_is_signed_leaves_the_unsigned_file(tmp_path: Path, step: str, runs_end: str) -> None:
     """In a process of its own: the one of the tests has signals set up otherwise."""
-    command = [sys.executable, "-c", INTERRUPTED, str(tmp_path), step]
+    command = [sys.executable, "-c", INTERRUPTED, str(tmp_path), step, runs_end]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    announced, told = ended.stdout.splitlines()
+    announced, *told = ended.stdout.splitlines()
+    assert (told == ["ended"]) == bool(runs_end)
+    told = ended.stderr.strip() if runs_end else told[0]
     assert "signing the video" in announced and "Ctrl-C leaves it unsigned" in announced
     unsigned = tmp_path / "out.unsigned.mp4"
     assert "out.mp4 is not signed: the signing was broken off" in told and told.endswith(f"the unsigned file is {unsigned}")
@@ -99,7 +122,7 @@ def test_ctrl_c_while_a_long_film_is_signed_leaves_the_unsigned_file(tmp_path: P
     assert playable(unsigned) and read(unsigned).state == "none"
 
 
-def interrupted(path: Path) -> None:
+def interrupted(path: Path, stopped: object) -> None:
     raise KeyboardInterrupt
 
 
@@ -109,7 +132,7 @@ def test_an_interrupt_between_the_steps_keeps_the_unsigned_file_too(tmp_path: Pa
     assert playable(tmp_path / "out.unsigned.mp4")
 
 
-def failing(path: Path) -> None:
+def failing(path: Path, stopped: object) -> None:
     raise SinkError("the Content Credentials could not be written (no reason)")
 
 

@@ -71,6 +71,32 @@ def test_a_key_is_not_printed() -> None:
     assert "PRIVATE" not in repr(key) and "PRIVATE" not in f"{key}"
 
 
+def test_of_two_that_are_made_at_the_same_time_one_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Films of one run are signed in a thread each, and two runs may be the first at once."""
+    others: list[signing.SigningKey] = []
+
+    def slow(now: datetime) -> signing.SigningKey:
+        if not others:
+            others.append(make_key(now))
+            others.append(installation_key(tmp_path))  # meanwhile
+        return make_key(now)
+
+    monkeypatch.setattr(signing, "make_key", slow)
+    assert installation_key(tmp_path) == others[1] == installation_key(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [FILE_NAME]
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_file_system_without_links_keeps_it_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool) -> None:
+    def refuse(self: Path, target: Path) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    if not links:
+        monkeypatch.setattr(Path, "hardlink_to", refuse)
+    first = installation_key(tmp_path)
+    assert installation_key(tmp_path) == first and [path.name for path in tmp_path.iterdir()] == [FILE_NAME]
+
+
 @pytest.mark.parametrize("content", [b"", b"rubbish", b"-----BEGIN CERTIFICATE-----\nrubbish"])
 def test_a_damaged_key_is_replaced(tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / FILE_NAME).write_bytes(content)
@@ -81,7 +107,7 @@ def test_a_damaged_key_is_replaced(tmp_path: Path, content: bytes, caplog: pytes
 @pytest.mark.parametrize("age", [timedelta(days=3640), timedelta(days=5000), timedelta(days=-30)])
 def test_a_key_about_to_expire_or_from_the_future_is_replaced(tmp_path: Path, age: timedelta) -> None:
     old = make_key(datetime.now(UTC) - age)
-    signing._keep(tmp_path / FILE_NAME, old)
+    signing._keep(tmp_path / FILE_NAME, old, over=False)
     assert installation_key(tmp_path) != old
 
 
