@@ -41,7 +41,7 @@ from realtime.storage import engines_folder
 from realtime.tracking import warm_up
 from realtime.trust.consent import reminder
 from realtime.types import Image, SourcePhoto
-from realtime.vision import geometry, yuv
+from realtime.vision import cover, geometry, scenery, shift, yuv
 
 log = logging.getLogger(__name__)
 
@@ -112,9 +112,8 @@ def _opened(
         if kernels is not None:
             kernels()
         swapping = _swapper(settings, opener)
-        warm_up()
-        native.warm_up()
-        yuv.warm_up()
+        for each in (warm_up, native.warm_up, yuv.warm_up, shift.warm_up, scenery.warm_up, cover.warm_up):
+            each()
         remember_kernels("mesh" if settings.swapper == MESH else "network")
         return *opening.result(), swapping
 

@@ -9,7 +9,7 @@ from realtime.compiled import prepare
 from realtime.models.landmarks import mesh
 from realtime.models.swappers.mesh_kernels import mesh_kernels
 from realtime.tracking import warm_up
-from realtime.vision import crops, planes, sample, warp, yuv
+from realtime.vision import cover, crops, planes, sample, scenery, shift, warp, yuv
 
 Job = Callable[[], object]
 """Compiles one kernel, or a few small ones; loads them when the cache has them."""
@@ -23,7 +23,10 @@ def jobs(kind: str) -> dict[str, Job]:
         "sample": lambda: prepare(sample.sample_planes),
         "planes": lambda: prepare(planes.fill_planes, planes.fill_normalised),
         "yuv": yuv.warm_up,
+        "shift": shift.warm_up,
+        "scenery": scenery.warm_up,
         "landmarks": mesh.warm_up,
+        "cover": cover.warm_up,
     }
     if kind != "mesh":
         crop = (crops.write_levels, crops.write_pixels, crops.take_every, crops.put_every, crops.join, warp.draw_patch, warp.cut_out)

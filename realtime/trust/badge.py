@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realtime.types import Image
+from realtime.vision.blend import paste
 
 CORNERS = ("top-left", "top-right", "bottom-left", "bottom-right")
 HEIGHT = 0.05
@@ -37,22 +38,19 @@ class Badge:
         columns, margin = ink.shape[1], lines // 2
         self._left = margin if corner.endswith("left") else max(0, width - columns - margin)
         self._top = margin if corner.startswith("top") else max(0, height - lines - margin)
-        self._add = cv2.merge([(ink * opacity).round().astype(np.uint8)] * 3)
-        self._keep = cv2.merge([(255 * (1 - opacity)).round().astype(np.uint8)] * 3)
+        inside = np.s_[: max(0, height - self._top), : max(0, width - self._left)]  # of a picture smaller than the label
+        self._colour = np.repeat(ink[inside].round().astype(np.uint8)[..., None], 3, axis=2)
+        self._alpha = np.ascontiguousarray((255 * opacity[inside]).round().astype(np.uint8))
 
     @property
     def box(self) -> tuple[int, int, int, int]:
         """Left, top, right, bottom in pixels, the last two exclusive."""
-        lines, columns = self._add.shape[:2]
+        lines, columns = self._alpha.shape
         return self._left, self._top, self._left + columns, self._top + lines
 
     def stamp(self, image: Image) -> None:
         """Blend the label into (height, width, 3) BGR."""
-        left, top, right, bottom = self.box
-        place = image[top:bottom, left:right]
-        lines, columns = place.shape[:2]  # less than the label's in a picture smaller than it
-        cv2.multiply(place, self._keep[:lines, :columns], dst=place, scale=1 / 255)
-        cv2.add(place, self._add[:lines, :columns], dst=place)
+        paste(image, self._left, self._top, self._colour, self._alpha)
 
 
 def _draw(lines: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

@@ -7,12 +7,18 @@ from collections.abc import Sequence
 import cv2
 import numpy as np
 
+from realtime.compiled import compiled, prepare
 from realtime.types import Array, Box, Image, Patch
 from realtime.vision.draw import hide
 from realtime.vision.geometry import overlap
 
 _SHOWN = 128
 """Alpha from which a pixel of a patch belongs to the swapped face."""
+
+
+def warm_up() -> None:
+    """Compile or load what is here, so that the first frame is not late."""
+    prepare(reaches)
 
 
 def hide_beside(image: Image, boxes: Sequence[Box], patches: Sequence[Patch]) -> None:
@@ -38,3 +44,15 @@ def _spared(image: Image, patch: Patch) -> tuple[Image, Image, Array]:
         cv2.fillConvexPoly(inside, cv2.convexHull(shown), 1)
     kept = inside[: target.shape[0], : target.shape[1], None].astype(bool)
     return target, target.copy(), kept
+
+
+@compiled("b1(u1[:,:], u1, f8)")
+def reaches(alpha: Array, level: int, count: float) -> bool:
+    """Whether `count` values of alpha (h, w) uint8 are at least `level`; looks no further than it must to find that they are."""
+    found = 0
+    for y in range(alpha.shape[0]):
+        for x in range(alpha.shape[1]):
+            found += alpha[y, x] >= level
+        if found >= count:
+            return True
+    return False

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from realtime.trust.badge import CORNERS, Badge
+from realtime.trust.badge import CORNERS, Badge, _draw
 
 
 @pytest.mark.parametrize("corner", CORNERS)
@@ -54,3 +54,13 @@ def test_it_is_legible_small_and_safe_in_tiny_pictures() -> None:
 def test_unknown_corners_are_refused() -> None:
     with pytest.raises(ValueError, match="top-left"):
         Badge(64, 48, "middle")
+
+
+def test_it_is_laid_over_the_picture_as_opaque_as_it_was_drawn() -> None:
+    image = np.random.default_rng(0).integers(0, 256, (720, 1280, 3), np.uint8)
+    badge, before = Badge(1280, 720), image.astype(float)
+    badge.stamp(image)
+    left, top, right, bottom = badge.box
+    ink, opacity = (plane[..., None] for plane in _draw(bottom - top))
+    expected = before[top:bottom, left:right] * (1 - opacity) + ink * opacity
+    assert np.abs(image[top:bottom, left:right] - expected).max() <= 1.5

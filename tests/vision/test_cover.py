@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from realtime.types import Box, Image, Patch
-from realtime.vision.cover import hide_beside
+from realtime.vision.cover import hide_beside, reaches
 from realtime.vision.draw import hide
 
 
@@ -68,3 +68,10 @@ def test_a_patch_at_the_odd_edge_that_was_cut_off_is_no_obstacle():
     hide_beside(image, [Box(20, 10, 130, 90)], [ring(40, 35)])
     np.testing.assert_array_equal(image[75:84, 65:75], before[75:84, 65:75])
     assert (image[80:, 100:120] != before[80:90, 100:120]).any()
+
+
+def test_values_of_a_level_are_counted_until_they_are_enough() -> None:
+    alpha = np.zeros((8, 8), np.uint8)
+    alpha[1, :3], alpha[6, 5] = 128, 127
+    assert reaches(alpha, 128, 3.0) and not reaches(alpha, 128, 3.5) and reaches(alpha, 127, 4.0)
+    assert reaches(alpha[::2, ::2], 127, 1.0) is False and reaches(alpha[1::2, ::2], 128, 2.0)

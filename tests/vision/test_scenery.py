@@ -6,7 +6,7 @@ import pytest
 
 from realtime.types import Box
 from realtime.vision.geometry import grow
-from realtime.vision.scenery import COLUMNS, ROWS, jumped, sample
+from realtime.vision.scenery import COLUMNS, ROWS, changed, jumped, sample
 
 SIZE = (1280, 720)
 FACE = Box(500, 200, 740, 500)
@@ -70,3 +70,21 @@ def test_a_cover_that_reaches_out_of_the_picture_is_cut():
     before = np.zeros((ROWS, COLUMNS, 3), np.uint8)
     assert not jumped(before, np.full_like(before, 255), SIZE, FACE, [Box(-500, -500, 2000, 2000)])
     assert jumped(before, np.full_like(before, 255), SIZE, FACE, [Box(-900, -900, -100, -100)])
+
+
+@pytest.mark.parametrize("size", [(1280, 720), (641, 363), (1920, 1080), (64, 36), (37, 21), (2160, 3840)])
+def test_the_sample_is_the_nearest_pixels(size):
+    image = np.random.default_rng(4).integers(0, 256, (size[1], size[0], 3), np.uint8)
+    out, turned = np.zeros((2, ROWS, COLUMNS, 3), np.uint8)
+    sample(image, out)
+    assert (out == cv2.resize(image, (COLUMNS, ROWS), interpolation=cv2.INTER_NEAREST)).all()
+    sample(image[::-1, ::-1], turned)  # a view is as good
+    assert (turned == cv2.resize(image[::-1, ::-1].copy(), (COLUMNS, ROWS), interpolation=cv2.INTER_NEAREST)).all()
+
+
+def test_a_pixel_has_changed_when_any_of_its_channels_differs_by_more_than_thirty_levels():
+    before = np.full((ROWS, COLUMNS, 3), 100, np.uint8)
+    now = before.copy()
+    now[0, 0], now[0, 1], now[0, 2] = (130, 70, 130), (100, 131, 100), (100, 100, 69)
+    other = changed(before, now)
+    assert other[0, :4].tolist() == [0, 255, 255, 0] and np.count_nonzero(other) == 2

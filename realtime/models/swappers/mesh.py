@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -79,7 +80,7 @@ class MeshSwapper:
         self._grey = self._away = False
         self._attributes = np.zeros((count, CHANNELS), np.float32)
         self._attributes[:, :2] = self._topology.uv
-        self._grid = new_grid(1, 1)
+        self._grid = self._fitted = new_grid(1, 1)
         self._ring = PatchRing()
         self._atlas: Atlas | None = None
 
@@ -195,11 +196,13 @@ class MeshSwapper:
             drain(patch.colour)
 
     def _fitting_grid(self, area: Rectangle, step: int) -> Grid:
-        """The grid's arrays cut to size from buffers that only ever grow."""
+        """The grid's arrays cut to size from buffers that only ever grow; most often those of the frame before."""
         rows, columns = -(-area.height // step) + 1, -(-area.width // step) + 1
-        if self._grid.ids.size < rows * columns:
-            self._grid = new_grid(1, 2 * rows * columns)
-        return fit_grid(self._grid, rows, columns)
+        if self._fitted.ids.shape != (rows, columns):
+            if self._grid.ids.size < rows * columns:
+                self._grid = new_grid(1, 2 * rows * columns)
+            self._fitted = fit_grid(self._grid, rows, columns)
+        return self._fitted
 
     def _level(self, longer: int, softness: float) -> Array:
         """The smallest atlas level that is sharp enough for a face whose region is `longer` pixels and wants that much blur.
@@ -207,9 +210,8 @@ class MeshSwapper:
         Texels w pixels wide, drawn bilinearly, blur by w / 2 to w / 2.5 (standard deviation).
         """
         assert self._atlas is not None
-        texel = np.hypot(1.0, 2.5 * softness)
-        sharp = [level for level in self._atlas.levels if len(level) >= TEXELS * longer / texel]
-        return sharp[-1] if sharp else self._atlas.levels[0]
+        needed, levels = TEXELS * longer / math.hypot(1.0, 2.5 * softness), self._atlas.levels
+        return next((level for level in reversed(levels) if len(level) >= needed), levels[0])
 
 
 @kernel

@@ -13,6 +13,7 @@ from realtime.vision.blend import paste
 from realtime.vision.mesh import shade
 from realtime.vision.mesh.atlas import blank_atlas
 from realtime.vision.mesh.grain import match_grain
+from realtime.vision.mesh.grey import is_grey
 from realtime.vision.mesh.holes import cut_hole
 from realtime.vision.mesh.occlusion import uncovered
 from realtime.vision.mesh.paint import paint
@@ -49,5 +50,6 @@ def mesh_kernels() -> dict[str, Callable[[], object]]:
         "frames": lambda: glasses.warm_up(image, points, Patch(0, 0, colour, alpha)),
         "paint": lambda: paint(grid.nodes, 1, atlas.levels[0], shaded.curve, colour, alpha),
         "paste": lambda: paste(image, 0, 0, colour, alpha),
+        "grey": lambda: is_grey(image, points),
         "region": lambda: region(points, 160, 160),
     }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import cv2
 import numpy as np
 
 from realtime.types import Array, Image
+from realtime.vision.mesh.maths import kernel
 
 _EVERY: Final = 6
 """Of how many points of the mesh one is looked at."""
@@ -16,13 +17,18 @@ _LEVELS, _SHARE = 2.0, 0.02
 in a grey picture. Skin in white light has ten times as much, in the dark too."""
 
 
-def is_grey(image: Image, points: Array) -> bool:
-    """Whether the face at `points` (V, 2 or more), pixels of `image` (h, w, 3) uint8 BGR, has no colour. 20 microseconds."""
+@kernel
+def is_grey(image: Image, points: Array) -> Any:
+    """Whether the face at `points` (V, 2 or more), pixels of `image` (h, w, 3) uint8 BGR, has no colour."""
     height, width, _ = image.shape
-    x = np.clip(points[::_EVERY, 0].astype(np.intp), 0, width - 1)
-    y = np.clip(points[::_EVERY, 1].astype(np.intp), 0, height - 1)
-    colours = image[y, x].astype(np.float32)
-    return float(np.ptp(colours, axis=1).mean()) <= _LEVELS + _SHARE * float(colours.mean())
+    count, apart, total = 0, np.int64(0), np.int64(0)
+    for v in range(0, len(points), _EVERY):
+        x, y = min(max(int(points[v, 0]), 0), width - 1), min(max(int(points[v, 1]), 0), height - 1)
+        blue, green, red = np.int64(image[y, x, 0]), np.int64(image[y, x, 1]), np.int64(image[y, x, 2])
+        apart += max(blue, green, red) - min(blue, green, red)
+        total += blue + green + red
+        count += 1
+    return apart <= _LEVELS * count + _SHARE * total / 3
 
 
 def drain(colour: Image) -> None:
