@@ -38,6 +38,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     interrupt.raise_again()  # from now on there are children to end
     try:
+        if options.json is not None:
+            harness.make_room(options.json)
         return _measured(options)
     except KeyboardInterrupt:
         return interrupt.BY_SIGNAL + signal.SIGINT

@@ -25,8 +25,9 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from realtime.errors import RealtimeError
+from realtime.errors import RealtimeError, UsageError, reason
 from realtime.machine import cores, cpu_name
+from realtime.sinks.files import probe
 
 BUDGETS = Path(__file__).with_name("budgets.toml")
 Side = TypeVar("Side", bound=Hashable)
@@ -128,8 +129,17 @@ def machine() -> dict[str, Any]:
 
 def options(parser: argparse.ArgumentParser) -> None:
     """The options that every benchmark has."""
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows with machine, versions and settings")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows with machine, versions and settings; its folder is made")
     parser.add_argument("--plot", type=Path, metavar="DIR", help="draw the figures as PNGs (needs matplotlib: pip install '.[plots]')")
+
+
+def make_room(file: Path) -> None:
+    """Make the folder of a file that is written at the end, and see whether it can be, before any measuring. Raises RealtimeError."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot make the folder {file.parent}: {reason(error)}; give another one in --json") from None
+    probe(file, replace=True)
 
 
 def finish(benchmark: str, rows: Sequence[Row], settings: Mapping[str, Any], file: Path | None = None, charts: Sequence[Chart] = ()) -> int:

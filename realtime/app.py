@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -50,6 +51,8 @@ from realtime.values import is_file
 
 log = logging.getLogger(__name__)
 
+Kernels = Callable[[Callable[[], None]], None]
+"""Waits until the kernels are compiled; calls now and then what it is given."""
 _ANSWER = 1.0
 """Seconds that a stream is given to answer before networks are loaded: a wrong address is told at once, a right one answers meanwhile."""
 
@@ -63,12 +66,12 @@ class App:
         *,
         notify: Notify = log.info,
         progress: Progress | None = None,
-        kernels: Callable[[], None] | None = None,
+        kernels: Kernels | None = None,
         count: Callable[[int, int | None], None] = lambda done, total: None,
         begins: Callable[[], None] = lambda: None,
         photos: Album | None = None,
     ) -> None:
-        """`kernels`: see `load_models`. `count` is told how many frames of a video file are done, and of how many, if that is known.
+        """`kernels`: see `load_models`; `count` is told how many frames of a video file are done, and of how many, if that is known.
 
         `begins` is called, perhaps twice, when there begins to be something that an end has to put in order: a download, or the run itself.
         `photos`: what `check` has looked at.
@@ -153,7 +156,8 @@ class App:
             self._begins()
             store.fetch(lacking, progress=self._progress)
         source.begin()
-        return load_models(self._settings, store, cleanup, self._notify, self._kernels)
+        kernels = None if self._kernels is None else partial(self._kernels, source.begin)  # a stream that fails meanwhile is told then
+        return load_models(self._settings, store, cleanup, self._notify, kernels)
 
     def _pipeline(
         self, models: Models, identities: Sequence[Identity], source: Transformed, sinks: Sequence[Sink], frame_log: FrameLog | None
@@ -269,7 +273,11 @@ def on_lost(settings: Settings) -> OnLost:
 
 
 def run(
-    settings: Settings, *, notify: Notify = log.info, progress: Progress | None = None, kernels: Callable[[], None] | None = None
+    settings: Settings,
+    *,
+    notify: Notify = log.info,
+    progress: Progress | None = None,
+    kernels: Kernels | None = None,
 ) -> dict[str, Any]:
     """Run once with these settings; the report's keys are those of `Telemetry.report`. Mistakes are told before anything is loaded."""
     photos = check(settings)

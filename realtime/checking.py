@@ -38,7 +38,28 @@ def check(settings: Settings) -> Album:
 
     open_input(settings.input, settings.size, settings.fps)
     check_file(settings.input)
+    _check_models(settings)
     return album
+
+
+def _check_models(settings: Settings) -> None:
+    """That models which are named and no run fetches by itself are there, and what else a swap network needs; by a quick look."""
+    from realtime.models.catalog import DEFAULTS, MODELS
+    from realtime.storage import model_store
+
+    asked = (settings.detector, settings.landmarker, settings.recogniser, settings.enhance or "", settings.enlarge)
+    store = model_store()
+    store.refuse_unfetched([name for name in asked if name in MODELS and name not in DEFAULTS])
+    if settings.swapper == "mesh":
+        return
+    path = store.glance(settings.swapper) if settings.swapper in MODELS else Path(settings.swapper).expanduser()
+    from realtime.models.swappers.select import SwapOptions  # here: the mesh does without all that it brings along
+    from realtime.models.swappers.select import check as check_network
+
+    def find(name: str) -> Path | None:
+        return store.glance(name) if name in MODELS and store.status(name).bytes else None
+
+    check_network(path, SwapOptions(settings.swap_contract), find)
 
 
 def _photos(settings: Settings) -> Iterator[Path]:

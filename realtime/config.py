@@ -151,7 +151,7 @@ OPTIONS: tuple[Option, ...] = (
            one_of(ON_LOST), choice_of(*ON_LOST), ON_LOST),
     Option("min-face", "min_face", _SWAP, "PX", "smallest face to swap, in pixels",
            "a number from 16 to 2000", number_between(16, 2000)),
-    Option("score", "score", _SWAP, "N", "how sure the face finder must be, 0 to 1",
+    Option("score", "score", _SWAP, "N", "how sure the face finder must be, 0.05 to 1",
            "a number from 0.05 to 1", number_between(0.05, 1)),
     Option("badge", "badge", _SWAP, "CORNER", "corner of the 'AI' badge: top-left, bottom-right, ... or off",
            one_of((*CORNERS, "off")), choice_of(*CORNERS, "off"), (*CORNERS, "off")),

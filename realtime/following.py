@@ -61,7 +61,7 @@ def references(
         raise UsageError("--map and --faces reference: need a network that knows faces: give one with --recogniser, or leave that out")
     found = []
     for path in paths:
-        photos, notes = load_source([path], detector, landmarker, read)
+        photos, notes = load_source([path], detector, landmarker, read, shown=False)
         for note in notes:
             notify(note)
         found.append(recogniser.embed(photos[0].image, geometry.five_points(photos[0].landmarks.points)).copy())

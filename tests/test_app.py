@@ -27,6 +27,8 @@ from realtime.models.recognisers.sface import SFace
 from realtime.models.store import ModelStore
 from realtime.settings import Settings
 from realtime.sources.base import SourceInfo
+from realtime.sources.fake import FakeSource
+from realtime.sources.transform import Transformed
 from realtime.trust import credentials
 from realtime.trust.reading import read_mark
 from realtime.trust.xmp import COMPOSITE, source_types
@@ -192,6 +194,24 @@ def test_a_stream_that_does_not_answer_is_told_before_any_model_is_asked_for(tmp
     with pytest.raises(SourceError, match=r"'rtsp://127\.0\.0\.1:9/x' cannot be played: .* refused"):
         app.run(settings(tmp_path, "rtsp://me:secret@127.0.0.1:9/x", "out.mp4"))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_stream_that_fails_while_kernels_are_compiled_is_told_then(tmp_path, monkeypatch):
+    class Failing(FakeSource):
+        asked = 0
+
+        def begin(self, wait: float = 0.0) -> None:
+            self.asked += 1
+            if self.asked == 3:
+                raise SourceError("it gave nothing within the time limit")
+
+    def compiling(look):
+        look()
+        pytest.fail("it went on compiling")
+
+    monkeypatch.setattr(app, "open_input", lambda *given, **more: Transformed(Failing([])))
+    with pytest.raises(SourceError, match="gave nothing"):
+        app.App(settings(tmp_path, TARGET, "out.mp4"), kernels=compiling).run()
 
 
 def test_a_network_camera_is_swapped_and_its_password_is_nowhere(tmp_path):

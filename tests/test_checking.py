@@ -28,6 +28,25 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"swapper": "inswapper_128"}, "the model inswapper_128 is missing in .*: run `.* models fetch inswapper_128`"),
+        ({"swapper": "x.onnx"}, "x.onnx is no ONNX file"),
+        ({"detector": "scrfd_10g"}, "scrfd_10g is not among the models in .*: run `.* models fetch scrfd_10g`"),
+        ({"recogniser": "w600k_r50"}, "w600k_r50 is not among the models in"),
+    ],
+)
+def test_a_model_that_no_run_fetches_by_itself_is_told(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, str], said: str
+) -> None:
+    monkeypatch.setenv("REALTIME_MODELS", str(folder / "models"))
+    Path("x.onnx").write_bytes(b"no network")
+    with pytest.raises(RealtimeError, match=said):
+        check(replace(GOOD, **change))  # type: ignore[arg-type]
+    assert not (folder / "models").exists()
+
+
 def test_a_run_that_can_go_on_leaves_nothing(folder: Path) -> None:
     before = sorted(folder.iterdir())
     for change in ({"outputs": ("new.mp4", "new.png", "null")}, {"input": "whole.mp4"}, {"faces": f"reference:{PERSON}"}):

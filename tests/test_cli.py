@@ -95,7 +95,7 @@ FAILED = "1200 frames were hidden (the device was lost)"
     [
         ({"failures": {"the device was lost": 1200}, "failing": False}, 0, [FAILED, "they recovered"]),
         ({"failures": {"the device was lost": 1200}, "failing": True}, 1, [FAILED, "they did not recover", "--backend"]),
-        ({"hangs": 2, "failures": {}, "failing": True}, 1, ["2 times no answer came", "covered by the placeholder", "did not recover"]),
+        ({"hangs": 2, "failures": {}, "failing": True}, 1, ["2 times the networks gave no answer", "placeholder", "did not recover"]),
         ({"outputs": [{"name": "out.mp4", "written": 90, "missed": 10}]}, 0, ["out.mp4 lacks 10 of 100 frames", "--size"]),
     ],
 )

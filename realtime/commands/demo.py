@@ -28,6 +28,8 @@ SIZE, FPS = (1280, 720), 30.0
 FACE = (645.0, 300.0)
 """Where the face is in the bundled picture of SIZE, in pixels."""
 CLOSE_UPS, CLOSE_SIDE = 5, 440
+COUNTS = ("frames_in", "frames_out", "dropped", "unfinished")
+"""Keys of the report; the first is the sum of the others."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -45,7 +47,7 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def measured(folder: Path, seconds: float, kernels: Callable[[], None]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def measured(folder: Path, seconds: float, kernels: Callable[[Callable[[], None]], None]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The run's report and its frame log; the video is in the folder then."""
     from realtime import app
 
@@ -162,7 +164,7 @@ def facts(report: dict[str, Any]) -> list[tuple[str, str]]:
     ages = " / ".join(milliseconds(age[name]) for name in ("p50", "p95", "p99"))
     return [
         ("frames a second", f"{report['fps'] or 0:.1f}"),
-        ("frames in / out / dropped", f"{report['frames_in']} / {report['frames_out']} / {report['dropped']}"),
+        ("frames in / out / dropped / under way at the end", " / ".join(str(report[name]) for name in COUNTS)),
         ("age when sent: p50 / p95 / p99", f"{ages} ms"),
         ("capture (waits for the camera)", f"{milliseconds(stage['capture'])} ms"),
         ("infer (follow and swap)", f"{milliseconds(stage['infer'])} ms"),

@@ -72,7 +72,8 @@ def summary(report: Any, outputs: Sequence[str]) -> str:
         return f"{', '.join(outputs)}: 1 picture, {'swapped' if swapped else 'not swapped'}" if outputs else ""
     if kind == "file":
         rate = frames / report["seconds"] if report["seconds"] else None
-        where = (", ".join(outputs) or "no file") + (", cut short" if not report["whole"] else "")
+        where = ", ".join(outputs) or "nothing was kept"
+        where += ", cut short" if outputs and not report["whole"] else ""
         return f"{where}: {_counted(frames)} in {report['seconds']:.1f} s ({milliseconds(rate)} fps), {without} without a face"
     age, files = report["age_ms"], [text for text in outputs if output_file(text)]
     where = f"{', '.join(files)}: " if files else ""
@@ -87,18 +88,24 @@ def afterwords(report: Any, on_lost: str) -> list[str]:
     """What a run that came through has to tell all the same: networks that failed, outputs that were not ready for every frame."""
     told = []
     failed, hangs = sum(report.get("failures", {}).values()), report.get("hangs", 0)
-    if failed or hangs:
+    if failed:
         shown = {"freeze": "showed the picture before", "pass": "were passed on unswapped"}.get(on_lost, "were hidden")
-        whys = [f"{failed} frames {shown} ({max(report['failures'], key=report['failures'].get)})"] if failed else []
-        whys += [f"{hangs} time{'s' * (hangs > 1)} no answer came for a second or more, covered by the placeholder"] if hangs else []
-        end = "they did not recover: start again, with another --backend if it comes again" if report.get("failing") else "they recovered"
-        told.append(f"the networks failed: {'; '.join(whys)}; {end}")
+        why = f"{failed} frames {shown} ({max(report['failures'], key=report['failures'].get)})"
+        told.append(f"the networks failed: {why}; {_recovered(report)}")
+    if hangs:
+        times = "once" if hangs == 1 else f"{hangs} times"
+        why = "gave no answer for a second or more, as on a busy machine, and the placeholder was shown"
+        told.append(f"{times} the networks {why}; {_recovered(report)}")
     for output in report.get("outputs", []):
         missed, frames = output["missed"], output["missed"] + output["written"]
         if missed > frames * MOST_MISSED and not output.get("left"):
             cure = "choose a smaller --size, or a faster disk"
             told.append(f"{output['name']} lacks {missed} of {frames} frames, for which it was not ready in time: {cure}")
     return told
+
+
+def _recovered(report: Any) -> str:
+    return "they did not recover: start again, with another --backend if it comes again" if report.get("failing") else "they recovered"
 
 
 def unswapped(report: Any, settings: Settings) -> str:

@@ -98,15 +98,16 @@ def _add(group: Any, option: Option) -> None:
 
 
 @contextmanager
-def prepare(kind: str = "mesh") -> Iterator[Callable[[], None]]:
+def prepare(kind: str = "mesh") -> Iterator[Callable[[Callable[[], None]], None]]:
     """What every run does first: gives what waits for the kernels, which are compiled beside the rest meanwhile.
 
-    `kind`: "mesh" or "network", what swaps. Signals end the program politely from here on if there is something to compile.
+    It calls what it is given after each of them. `kind`: "mesh" or "network", what swaps. Signals end the program politely from here on
+    if there is something to compile.
     """
     from realtime.starting import kernels_kept  # here: it brings Numba along, and help is to be instant
 
     if kernels_kept(kind):
-        yield lambda: None
+        yield lambda look: None
         return
     end_on_signals()
     from realtime.machine import cores
@@ -115,9 +116,14 @@ def prepare(kind: str = "mesh") -> Iterator[Callable[[], None]]:
     notify("compiling for this processor, once: this takes up to a minute")
     with Workers(kind, cores()) as workers:
 
-        def wait() -> None:
+        def wait(look: Callable[[], None]) -> None:
             with CountBar("kernels compiled") as bar:
-                workers.wait(bar)
+
+                def count(done: int, total: int) -> None:
+                    bar(done, total)
+                    look()
+
+                workers.wait(count)
 
         yield wait
 

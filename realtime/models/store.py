@@ -94,9 +94,19 @@ class ModelStore:
 
         Raises ModelError, with the command that fetches it, when it is not.
         """
-        status = self.checked(name)
+        return self._demanded(self.checked(name))
+
+    def glance(self, name: str) -> Path:
+        """As `path`, by a quick look that leaves the content aside."""
+        return self._demanded(self.status(name))
+
+    def refuse_unfetched(self, names: Iterable[str]) -> None:
+        """Raises ModelError, as `fetch` would, for a model that is not there and that nobody fetches unasked."""
+        self._agree([self._catalogue[name] for name in names if self.status(name).state is not ModelState.READY], None)
+
+    def _demanded(self, status: ModelStatus) -> Path:
         if status.state is not ModelState.READY:
-            raise ModelError(f"the model {name} is {status.state} in {self._folder}: run `{fetch_command([name])}`")
+            raise ModelError(f"the model {status.name} is {status.state} in {self._folder}: run `{fetch_command([status.name])}`")
         return status.path
 
     def has(self, name: str) -> bool:

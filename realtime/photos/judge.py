@@ -70,22 +70,39 @@ def measure(image: Image, points: Floats) -> Quality:
     return Quality(max(box.width, box.height), pose, sharpness, float(shadow), float(middle), float(light), burnt, yaw(points), uneven)
 
 
-def complain(quality: Quality, name: str) -> list[str]:
-    """A sentence for each thing that will spoil the swap, with the cure. Raises UsageError when the face is of no use at all."""
+def complain(quality: Quality, name: str, *, shown: bool = True) -> list[str]:
+    """A sentence for each thing that will spoil the swap, with the cure; of a photo whose face is not `shown` for what makes its person
+    hard to know. Raises UsageError when the face is of no use at all."""
     if quality.size < _UNUSABLE:
         raise UsageError(f"the face in {name} is only {quality.size:.0f} pixels high: use a photo in which it has at least 200")
     if abs(quality.turn) > _AWAY or abs(quality.yaw) > _FULL_PROFILE:
         raise UsageError(f"the face in {name} looks away from the camera: use a photo that shows the face from the front")
-    return [sentence.format(name=name, size=quality.size) for bad, sentence in _findings(quality) if bad]
+    findings = [*_seen(quality), *(_shown(quality) if shown else _known(quality))]
+    return [sentence.format(name=name, size=quality.size) for bad, sentence in findings if bad]
 
 
-def _findings(q: Quality) -> list[tuple[bool, str]]:
-    profile = abs(q.turn) > _PROFILE
+def _seen(q: Quality) -> list[tuple[bool, str]]:
+    """Of every photo."""
     return [
-        (q.size < _SMALL, "the face in {name} is only {size:.0f} pixels high, so the swap will look soft: use a photo taken closer"),
         (q.sharpness < _BLURRED, "the face in {name} is blurred: use a sharp photo, or one with more light"),
         (q.light < _DARK, "the face in {name} is very dark: use a photo with light from the front"),
         (q.burnt > 0.15 or q.middle > 228, "the face in {name} is overexposed: use a photo with softer light"),
+    ]
+
+
+def _known(q: Quality) -> list[tuple[bool, str]]:
+    """Of one that tells who somebody is."""
+    return [
+        (q.size < _SMALL, "the face in {name} is only {size:.0f} pixels high, too few to know somebody well: use a photo taken closer"),
+        (abs(q.turn) > _TURNED, "the face in {name} is turned to one side: people are known best by a photo from the front"),
+    ]
+
+
+def _shown(q: Quality) -> list[tuple[bool, str]]:
+    """Of a source photo."""
+    profile = abs(q.turn) > _PROFILE
+    return [
+        (q.size < _SMALL, "the face in {name} is only {size:.0f} pixels high, so the swap will look soft: use a photo taken closer"),
         (q.uneven > _ONE_SIDED, "the face in {name} is lit hard from one side, and that will show: use one with light from the front"),
         (profile, "the face in {name} is seen from the side, and its far half is guessed: use a photo from the front"),
         (_TURNED < abs(q.turn) <= _PROFILE, "the face in {name} is turned to one side: a photo from the front gives a better swap"),

@@ -32,12 +32,17 @@ _TURNS = {cv2.ROTATE_90_CLOCKWISE: "on its side", cv2.ROTATE_90_COUNTERCLOCKWISE
 
 
 def load_source(
-    paths: Sequence[str | Path], detector: Detector, landmarker: Landmarker, read: Callable[[Path], Image] = read_photo
+    paths: Sequence[str | Path],
+    detector: Detector,
+    landmarker: Landmarker,
+    read: Callable[[Path], Image] = read_photo,
+    *,
+    shown: bool = True,
 ) -> tuple[list[SourcePhoto], list[str]]:
     """The main face of each photo, and notes: sentences for the user about what was chosen, mended or will spoil the swap.
 
-    A photo of several that shows no usable face is left out with a note. `read` gives the picture of a file. Raises UsageError when a file
-    cannot be read or none is usable.
+    A photo of several that shows no usable face is left out with a note. `read` gives the picture of a file. `shown`: whether it is to be
+    swapped in; otherwise it only tells who somebody is. Raises UsageError when a file cannot be read or none is usable.
     """
     if not paths:
         raise UsageError("no source photo was given: name one with --source me.jpg")
@@ -47,7 +52,7 @@ def load_source(
     for path in map(Path, paths):
         image = read(path)
         try:
-            photo, remarks = _load(path, image, detector, landmarker)
+            photo, remarks = _load(path, image, detector, landmarker, shown)
         except UsageError as error:
             failures.append(str(error))
             continue
@@ -58,12 +63,12 @@ def load_source(
     return photos, notes + [f"{failure}; the photo was left out" for failure in failures]
 
 
-def _load(path: Path, image: Image, detector: Detector, landmarker: Landmarker) -> tuple[SourcePhoto, list[str]]:
+def _load(path: Path, image: Image, detector: Detector, landmarker: Landmarker, shown: bool) -> tuple[SourcePhoto, list[str]]:
     photo, notes = _find(image, path.name, detector, landmarker)
     if photo.image is image:  # otherwise it was turned or framed to find the face: not worth doing again
         photo = _finer(path, photo, detector, landmarker)
     quality = measure(photo.image, photo.landmarks.points)
-    notes += complain(quality, path.name)
+    notes += complain(quality, path.name, shown=shown)
     return replace(photo, image=improve(photo.image, quality)), notes
 
 

@@ -115,6 +115,7 @@ class Telemetry:
             "frames_out": self.frames_out,
             "repeated": self.repeated,
             "dropped": dropped,
+            "unfinished": max(self.frames_in - self.frames_out - dropped, 0),
             "fps": _rounded(self._fps()),
             "fps_in": _rounded(self.frames_in / seconds if seconds > 0 else None),
             "age_ms": {name: _ms(self.age.percentile(q)) for name, q in (("p50", 50), ("p95", 95), ("p99", 99), ("max", 100))},

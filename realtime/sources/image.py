@@ -16,7 +16,25 @@ from realtime.types import Frame, Image
 SUFFIXES = frozenset(
     {".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".bmp", ".tif", ".tiff", ".heic", ".heif", ".avif", ".ppm", ".pgm", ".jp2"}
 )
-"""What counts as a still picture by its name; a GIF may move and is read as a video."""
+"""What counts as a still picture by its name. Of one that moves (WebP, PNG) it is the first frame."""
+_MAY_MOVE = ".gif"
+
+
+def is_still(path: Path) -> bool:
+    """Whether the file is to be read as a still picture; a GIF is one where it has a single frame, and a video otherwise."""
+    suffix = path.suffix.lower()
+    return suffix in SUFFIXES or (suffix == _MAY_MOVE and _frames(path) == 1)
+
+
+def _frames(path: Path) -> int:
+    """0 for what is no picture: whoever reads it as a video says so."""
+    from PIL import Image as Pil  # here: a camera does without
+
+    try:
+        with Pil.open(path) as picture:
+            return int(getattr(picture, "n_frames", 1))
+    except Exception:  # decoders raise whatever they trip over
+        return 0
 
 
 class ImageSource(Managed):

@@ -12,7 +12,7 @@ from realtime.errors import UsageError
 from realtime.sources.base import Source
 from realtime.sources.camera import CameraSource
 from realtime.sources.cameras import CameraEntry, SeveralFitError, find_camera, first_camera, list_cameras, listing_of_all, platform_backend
-from realtime.sources.image import SUFFIXES, ImageSource
+from realtime.sources.image import ImageSource, is_still
 from realtime.sources.transform import Transformed
 from realtime.sources.urls import SCHEMES, redacted
 
@@ -105,7 +105,7 @@ def _file(text: str, loop: bool) -> Source | None:
         return None
     if stat.S_ISDIR(mode):
         raise UsageError(f"'{text}' is a folder: give a video or an image in it")
-    if path.suffix.lower() in SUFFIXES:
+    if is_still(path):
         return ImageSource(path)
     from realtime.sources.video import FileSource
 

@@ -162,6 +162,18 @@ def test_drawing_without_matplotlib_is_told_before_anything_is_measured(monkeypa
     assert "--plot" in capsys.readouterr().err
 
 
+def test_where_the_figures_cannot_be_written_is_told_before_anything_is_measured(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(command, "_measured", lambda options: pytest.fail("it measured"))
+    (tmp_path / "file").touch()
+    assert command.main(["stages", "--json", str(tmp_path / "file" / "r.json")]) == 2
+    assert "cannot make the folder" in capsys.readouterr().err
+    assert command.main(["stages", "--json", str(tmp_path)]) == 2
+    assert "it is a folder" in capsys.readouterr().err
+    monkeypatch.setattr(command, "_measured", lambda options: 0)
+    assert command.main(["stages", "--json", str(tmp_path / "new" / "r.json")]) == 0
+    assert list((tmp_path / "new").iterdir()) == []
+
+
 def test_all_counts_what_was_missed_and_what_could_not_run(tmp_path, monkeypatch):
     missed = {"name": "n", "metric": "m", "value": 3.0, "limit": "<= 2", "why": "w", "ok": False}
     rows = [missed, {"name": "n", "metric": "f", "limit": None}]

@@ -20,7 +20,8 @@ from realtime.sinks.video import VideoSink
 from realtime.types import OutputFrame, State, StreamFormat
 
 REPORT: dict[str, Any] = {
-    "frames_in": 50, "frames_out": 50, "dropped": 0, "fps": 30.0, "age_ms": {"p50": 7.0, "p95": 8.0, "p99": 9.0, "max": 12.0},
+    "frames_in": 53, "frames_out": 49, "dropped": 1, "unfinished": 3, "fps": 30.0,
+    "age_ms": {"p50": 7.0, "p95": 8.0, "p99": 9.0, "max": 12.0},
     "stage_ms": {"capture": 0.5, "infer": 4.0, "blend": None}, "detections": 1, "lost_frames": 0, "seconds": 1.7,
     "roles": {"detector": {"model": "yunet", "backend": "openvino"}, "swapper": {"model": "mesh", "backend": "cpu"}},
 }  # fmt: skip

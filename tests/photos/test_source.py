@@ -201,6 +201,14 @@ def test_a_turned_face_gets_a_sentence(tmp_path, turned, word):
     assert len(notes) == 1 and word in notes[0]
 
 
+def test_of_a_photo_that_only_tells_who_somebody_is_no_swap_is_spoilt(tmp_path):
+    landmarker = BlockLandmarker()
+    for landmarker.turned in (0.4, -0.8):
+        path = save(tmp_path / "anna.png", draw((300, 150, 240)))
+        _, notes = load_source([path], BlockDetector(), landmarker, shown=False)
+        assert notes == ["the face in anna.png is turned to one side: people are known best by a photo from the front"]
+
+
 def test_a_face_that_looks_away_is_an_error(tmp_path):
     landmarker = BlockLandmarker()
     landmarker.turned = 1.5

@@ -7,8 +7,9 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
+from PIL import Image as Pil
 
-from realtime.errors import UsageError
+from realtime.errors import SourceError, UsageError
 from realtime.sources.camera import CameraSource
 from realtime.sources.cameras import CameraEntry
 from realtime.sources.image import ImageSource
@@ -47,6 +48,21 @@ def test_files_by_their_names(tmp_path: Path) -> None:
         assert isinstance(source.source, FileSource)
         assert source.open().width == 64
         assert source.read(1.0) is not None
+
+
+@pytest.mark.parametrize(("count", "kind"), [(1, ImageSource), (3, FileSource)])
+def test_a_gif_is_a_video_only_if_it_moves(tmp_path: Path, count: int, kind: type) -> None:
+    first, *others = [Pil.fromarray(plain(40 * (k + 1), (64, 48))) for k in range(count)]
+    first.save(tmp_path / "p.GIF", save_all=True, append_images=others)
+    with chosen(str(tmp_path / "p.GIF")) as source:
+        assert isinstance(source.source, kind)
+        assert source.open().width == 64
+
+
+def test_a_gif_that_is_none_is_told_as_a_video_is(tmp_path: Path) -> None:
+    (tmp_path / "p.gif").write_bytes(b"GIF89a and no more")
+    with pytest.raises(SourceError, match="holds no frame that can be decoded"):
+        check_file(str(tmp_path / "p.gif"))
 
 
 def test_a_number_is_a_camera_even_if_a_file_is_called_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
