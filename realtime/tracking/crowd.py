@@ -66,6 +66,14 @@ class Crowd:
         """Everybody who is not followed and was seen a moment ago."""
         return [other for other in self._others.faces if at - other.last <= HELD]
 
+    def seen_at(self, at: float) -> list[Other]:
+        """Everybody who is not followed and is seen in this frame."""
+        return [other for other in self._others.faces if other.last == at]
+
+    def seen_with_others(self, at: float) -> list[Box]:
+        """What is seen in this frame behind a followed face, or at the border of the frame."""
+        return self._behind.now(at) + self._border.now(at)
+
     def behind(self, at: float) -> list[Box]:
         """What was seen a moment ago behind a followed face, too near to be told apart."""
         return self._behind.places(at)

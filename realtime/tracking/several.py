@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from realtime.models.base import Detector, Landmarker
+from realtime.tracking.absent import Absent
 from realtime.tracking.choice import Choice
 from realtime.tracking.confirm import Confirmation
 from realtime.tracking.crew import Crew
@@ -66,7 +67,7 @@ class SeveralTracker:
         self._choice = choice
         self._crowd = Crowd(detector, settings)
         self._crew = Crew(landmarker, Confirmation(detector), settings, count(1))
-        self._settling = Settling()
+        self._settling, self._absent = Settling(), Absent()
         self.reset()
 
     def reset(self) -> None:
@@ -75,6 +76,7 @@ class SeveralTracker:
         self._crowd.reset()
         self._choice.reset()
         self._settling.reset()
+        self._absent.clear()
         self._found = 0  # faces that the detector saw in this frame
         self._shape: tuple[int, ...] = (0, 0)
         self._at = -math.inf
@@ -84,6 +86,8 @@ class SeveralTracker:
         moment = Moment(image, at)
         self._begin(moment)
         cut = self._settling.look(image)
+        if cut:
+            self._absent.clear()
         reason = self._crew.follow(moment)
         if cut or self._look_due(at):
             reason = self._look(moment) or reason
@@ -123,10 +127,17 @@ class SeveralTracker:
         others = (other for other in self._crowd.in_view(moment.at) if not self._choice.shows(other, crew))
         unseen = [drifted(other.detection.box, other.last, moment.at) for other in others]
         if self._choice.always_looks:
-            unseen += self._crowd.behind(moment.at) + self._crowd.at_border(moment.at)
+            unseen += self._crowd.behind(moment.at) + self._crowd.at_border(moment.at) + self._gone(moment.at)
         hidden = tuple(clipped(box, image) for box in (*unseen, *crew.released))
         settled = self._settled(moment, faces, lost, hidden)
         return SeveralTracked(faces, tuple(lost), hidden, reason, moment.times, not settled)
+
+    def _gone(self, at: float) -> list[Box]:
+        """Where those may be who were in view and are not seen any more."""
+        views = [(box, True) for box in (*self._crew.boxes(), *self._crew.released, *self._crowd.seen_with_others(at))]
+        views += [(other.detection.box, not self._choice.shows(other, self._crew)) for other in self._crowd.seen_at(at)]
+        self._absent.look(at, views)
+        return list(self._absent.places(at))
 
     def _settled(self, moment: Moment, faces: Sequence[Chosen], lost: Sequence[Lost], hidden: Sequence[Box]) -> bool:
         """Whether it is known where everybody is, as far as the rule hides anybody."""

@@ -30,6 +30,10 @@ class Sightings:
     def add(self, boxes: Iterable[Box], at: float) -> None:
         self._seen = self._lately(at) + [(box, at) for box in boxes]
 
+    def now(self, at: float) -> list[Box]:
+        """Those that are seen at this time."""
+        return [box for box, last in self._seen if last == at]
+
     def places(self, at: float) -> list[Box]:
         """Where those seen a moment ago may be by now."""
         return [drifted(box, last, at) for box, last in self._lately(at)]

@@ -145,10 +145,12 @@ def watched(play: Play, on_lost: str = "hide", identity: bool = True, settings: 
     return seen(Infer(Prompted(scene, play, tracker), Covering(), [Somebody("anna")], Controls()), play, on_lost)
 
 
-def watched_all(play: Play, on_lost: str = "hide") -> Watch:
-    """With `--faces all`. The detector sees those too who are half behind another."""
+def watched_all(play: Play, on_lost: str = "hide", behind: bool = False) -> Watch:
+    """With `--faces all`. The detector sees those too who are half behind another, unless `behind`."""
     scene = Run(*play.people)
-    tracker = SeveralTracker(SceneDetector(scene.scene), SceneLandmarker(scene.scene), Everyone(8), TrackerSettings())
+    sight = Sight(scene.scene)
+    detector, landmarker = (sight, sight) if behind else (SceneDetector(scene.scene), SceneLandmarker(scene.scene))
+    tracker = SeveralTracker(detector, landmarker, Everyone(8), TrackerSettings())
     return seen(InferSeveral(Prompted(scene, play, tracker), Covering(), [Somebody("anna")], Controls()), play, on_lost)
 
 

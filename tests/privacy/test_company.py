@@ -109,8 +109,43 @@ def test_a_face_that_is_gone_after_a_cut_holds_the_others_up_for_a_second_only()
     assert set(watch.states[31:58]) == {State.LOST} and set(watch.states[62:]) == {State.SWAPPED}
 
 
+WITH = either(between(0, 0.5, at(60, 240, 105)), then(walk(60, 480, 240, 105, 0.5, 1.7), (480, 240, 105), 2.2))
+BEHIND_ONE = {
+    "who stays": (walk(-60, 700, 240, 110, 0.5, 2.5), seated(320, 245, 130)),
+    "who walks along": (WITH, either(between(0, 0.5, at(200, 245, 130)), then(walk(200, 600, 245, 130, 0.5, 2.4), (600, 245, 130), 2.9))),
+    "and stays there for a while": (
+        either(walk(-60, 330, 240, 110, 0.5, 1.3), between(1.8, 3, at(330, 240, 110)), walk(330, 700, 240, 110, 3, 1.2)),
+        seated(320, 245, 130),
+    ),
+}
+
+
+@pytest.mark.parametrize("score", [0.95, 0.7], ids=["swapped", "only hidden"])
+@pytest.mark.parametrize("name", BEHIND_ONE)
+def test_one_of_several_who_comes_half_out_from_behind_another_is_not_seen(name, score):
+    """The detector misses whoever is nearer than 0.6 face sizes to one in front of them, and for half a second after."""
+    scene = play(*BEHIND_ONE[name], seconds=5.0, marked=2)
+    scene.people[0].score, scene.people[1].score = score, 0.95
+    apart = [_apart(scene.people, n / FPS) for n in range(scene.frames)]
+    missed = {n for n, off in enumerate(apart) if min(apart[max(n - 15, 0) : n + 1]) < 0.6}
+    scene = Play(scene.people, scene.seconds, scene.room, lambda frame, n: n == 0 and frame in missed, marked=2)
+    watch = watched_all(scene, behind=True)
+    assert watch.leaks == [] and missed
+    assert watch.states[-1] is State.SWAPPED
+
+
+def _apart(people, t):
+    one, other = (person.path(t) for person in people)
+    return 9.0 if one is None or other is None else float(np.hypot(one[0] - other[0], one[1] - other[1])) / other[2]
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_scenes_by_chance(seed):
     assert watched(improvised(300 + seed), settings=TrackerSettings(detect_every=2.0)).leaks == []
     assert watched(improvised(400 + seed, people=3), identity=False, settings=TrackerSettings(detect_every=4.0)).leaks == []
     assert watched_all(improvised(500 + seed, people=3, marked=3)).leaks == []
+
+
+@pytest.mark.parametrize("seed", [318, 319, 325])
+def test_scenes_by_chance_in_which_nobody_is_found_behind_another(seed):
+    assert watched_all(improvised(seed, people=3, marked=3), behind=True).leaks == []
