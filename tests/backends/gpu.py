@@ -1,7 +1,8 @@
 """A GPU that is not there: a driver that records every call and works lazily, stream by stream; `library` has a TensorRT for it.
 
 Copies and executions happen when somebody waits for their stream, as late as a real GPU might: whoever overwrites a buffer too early, or
-reads one too early, gets wrong numbers. What was captured runs at the launch, with the addresses of the capture.
+reads one too early, gets wrong numbers. What was captured runs at the launch, with the addresses of the capture. Fresh memory holds
+anything, and what is copied from or to memory that is gone by then is an error.
 """
 
 from __future__ import annotations
@@ -113,7 +114,10 @@ class FakeDriver:
         return (code,)
 
     def cuEventCreate(self, flags: int) -> tuple[Result, int]:  # noqa: N802
-        return self._made("event", "cuEventCreate")
+        code, event = self._made("event", "cuEventCreate", flags)
+        if not code:
+            self.alive["event", event] = 0  # how often it has passed
+        return code, event
 
     def cuEventDestroy(self, event: int) -> tuple[Result]:  # noqa: N802
         return self._gone("event", "cuEventDestroy", event)
@@ -131,7 +135,7 @@ class FakeDriver:
         return (self._note("cuStreamWaitEvent", (stream, event)),)
 
     def _await(self, event: int, recorder: int, serial: int) -> None:
-        while (self.alive.get(("event", event)) or 0) < serial:
+        while self.alive.get(("event", event), serial) < serial:
             self._queues[recorder].pop(0)()
 
     def _drain(self, stream: int) -> None:
@@ -148,7 +152,7 @@ class FakeDriver:
         code = self._note(name, nbytes)
         if code:
             return code, 0
-        buffer = (ctypes.c_uint8 * (nbytes + 256))()
+        buffer = (ctypes.c_uint8 * (nbytes + 256)).from_buffer(bytearray(b"\xcd") * (nbytes + 256))
         address = -(-ctypes.addressof(buffer) // 256) * 256
         self.alive[kind, address] = buffer
         return OK, address
@@ -167,18 +171,33 @@ class FakeDriver:
         return self._gone("pinned", "cuMemFreeHost", address)
 
     def cuMemcpyHtoDAsync(self, to: int, source: int, nbytes: int, stream: int) -> tuple[Result]:  # noqa: N802
-        self.put(stream, lambda: (self._note("upload", nbytes) and None) or (ctypes.memmove(to, source, nbytes) and None))
+        self.put(stream, lambda: self._copy("upload", to, source, nbytes))
         return (self._note("cuMemcpyHtoDAsync", (nbytes, stream)),)
 
     def cuMemcpyDtoHAsync(self, to: int, source: int, nbytes: int, stream: int) -> tuple[Result]:  # noqa: N802
-        self.put(stream, lambda: (self._note("download", nbytes) and None) or (ctypes.memmove(to, source, nbytes) and None))
+        self.put(stream, lambda: self._copy("download", to, source, nbytes))
         return (self._note("cuMemcpyDtoHAsync", (nbytes, stream)),)
+
+    def _copy(self, name: str, to: int, source: int, nbytes: int) -> None:
+        self._note(name, nbytes)
+        on_gpu, on_host = (to, source) if name == "upload" else (source, to)
+        self.check(on_gpu, nbytes, "memory")
+        self.check(on_host, nbytes, "pinned")
+        ctypes.memmove(to, source, nbytes)
+
+    def check(self, address: int, nbytes: int, kind: str) -> None:
+        """That this is within what was allocated and is not freed yet."""
+        for (found, start), buffer in self.alive.items():
+            if found == kind and start <= address and address + nbytes <= start + ctypes.sizeof(buffer) - 256:
+                return
+        raise AssertionError(f"{nbytes} bytes at {address} are no {kind}, or no more")
 
     # -- graphs ----------------------------------------------------------------------------------------------
 
     def cuStreamBeginCapture(self, stream: int, mode: str) -> tuple[Result]:  # noqa: N802
         assert mode == "thread local"
         code = self._note("cuStreamBeginCapture", stream)
+        assert stream not in self._capturing, "it is in capture already"
         if not code:
             self._capturing[stream] = []
         return (code,)

@@ -70,18 +70,21 @@ class FakeEngine:
 
     def _config(self) -> Any:
         def serialise() -> bytes:
+            assert self._library.driver.contexts, "the GPU was given back first"
             return b"compiled"
 
         def cache() -> Any:
             return SimpleNamespace(deserialize=self._library.caches.append, serialize=serialise)
 
-        return SimpleNamespace(
-            set_execution_context_allocation_strategy=lambda strategy: None,
+        config = SimpleNamespace(
+            allocation="the library's",
             cuda_graph_strategy=None,
             dynamic_shapes_kernel_specialization_strategy=None,
             create_runtime_cache=cache,
             set_runtime_cache=lambda given: True,
         )
+        config.set_execution_context_allocation_strategy = lambda strategy: setattr(config, "allocation", strategy)
+        return config
 
     def get_tensor_name(self, index: int) -> str:
         return list(self._specs)[index]
@@ -134,6 +137,8 @@ class FakeContext:
         return sum(int(np.prod(shape)) for shape in self._shapes.values())
 
     def set_device_memory(self, address: int, size: int) -> None:
+        assert "ours" in (self.config, getattr(self.config, "allocation", None)), "this context allocates for itself"
+        self._library.driver.check(address, size, "memory")
         self.scratch = (address, size)
 
     def execute_async_v3(self, stream: int) -> bool:
@@ -148,6 +153,8 @@ class FakeContext:
 
         def execute() -> None:
             library.driver._note("execute", None)
+            for spec in (*library.inputs, *library.outputs):
+                library.driver.check(addresses[spec.name], int(np.prod(shapes[spec.name])) * spec.dtype.itemsize, "memory")
             feeds = {spec.name: _at(addresses[spec.name], shapes[spec.name], spec.dtype) for spec in library.inputs}
             for name, value in library.network(feeds).items():
                 np.copyto(_at(addresses[name], shapes[name], self._specs[name].dtype), value)

@@ -44,6 +44,18 @@ def test_a_copy_there_and_back(driver: FakeDriver) -> None:
     device.close()
 
 
+def test_streams_wait_for_no_other_librarys_and_events_take_no_time_on_the_named_gpu() -> None:
+    """CU_STREAM_NON_BLOCKING is 1, CU_EVENT_DISABLE_TIMING is 2."""
+    driver = FakeDriver(2)
+    device = CudaDevice(driver, 1).__enter__()
+    device.stream()
+    device.event()
+    assert driver.calls == [("cuDevicePrimaryCtxRetain", 1), ("cuStreamCreate", 1), ("cuEventCreate", 2)]
+    assert set(driver.current.values()) == {"context 1"} and not device.pinned(3).any()
+    device.close()
+    assert driver.calls[-1] == ("cuDevicePrimaryCtxRelease", 1)
+
+
 def test_everything_is_freed_once_and_the_context_last(driver: FakeDriver) -> None:
     device = CudaDevice(driver).__enter__()
     stream = device.stream()
@@ -58,7 +70,8 @@ def test_everything_is_freed_once_and_the_context_last(driver: FakeDriver) -> No
     device.close()
     device.close()
     assert driver.alive == {} and driver.contexts == 0
-    assert driver.names()[-1] == "cuDevicePrimaryCtxRelease"
+    closing = ["cuMemFreeHost", "cuMemFree", "cuEventDestroy", "cuStreamDestroy", "cuDevicePrimaryCtxRelease"]
+    assert driver.names()[-len(closing) :] == closing, "the youngest first"
     assert (driver.count("cuMemFree"), driver.count("cuMemFreeHost"), driver.count("cuGraphExecDestroy")) == (2, 2, 1)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -122,7 +123,10 @@ class TestFixedSizes:
         for _ in range(3):
             assert session.run({"x": np.ones((1, 4), np.float32)})["y"][0, 0] == 3
         assert driver.count("cuStreamBeginCapture") == 0
-        assert [context.config.cuda_graph_strategy for context in library.contexts] == ["disabled", "whole"]
+        configs = [context.config for context in library.contexts]
+        assert [config.cuda_graph_strategy for config in configs] == ["disabled", "whole"]
+        # A graph of ours holds the kernels of the capture, which must not be stand-ins; the library's own graphs come to the right ones.
+        assert [config.dynamic_shapes_kernel_specialization_strategy for config in configs] == ["eager", None]
 
     def test_what_was_compiled_is_kept_for_the_next_start(self, driver: FakeDriver, path: Path, affine: Library, tmp_path: Path) -> None:
         library = affine(rtx=True)
@@ -199,6 +203,30 @@ class TestFrames:
         between = [index for index in copies if any(launch < index < min(w for w in waits if w > launch) for launch in launches)]
         assert between, "an upload was put in after a launch and before its end"
 
+    def test_the_order_of_calls_for_a_frame_that_was_announced(self, driver: FakeDriver, path: Path, sums: Library) -> None:
+        """Launch as soon as its upload is there; the next upload waits for its staging memory and for what ran on its place before."""
+        sums()
+        session = TensorRtFrames(path, "tensorrt", CudaDevice(driver))
+        frames = [_frame(value) for value in range(1, 9)]
+        ahead = iter(frames[1:])
+        session.watch(lambda: next(ahead))
+        for frame in frames[:6]:
+            _total(session, frame)
+        driver.calls.clear()
+        here, there = session._places[1 - session._now], session._places[session._now]
+        _total(session, frames[6])
+        run, copies, size = session._stream, session._copies, frames[6].nbytes
+        assert [call for call in driver.calls if call[0].startswith("cu")] == [
+            ("cuStreamWaitEvent", (run, here.uploaded)),
+            ("cuGraphLaunch", session._replay._graphs[here.number][0]),
+            ("cuEventRecord", (here.used, run)),
+            ("cuStreamSynchronize", copies),
+            ("cuStreamWaitEvent", (copies, there.used)),
+            ("cuMemcpyHtoDAsync", (size, copies)),
+            ("cuEventRecord", (there.uploaded, copies)),
+            ("cuStreamSynchronize", run),
+        ]
+
     def test_a_frame_that_was_announced_and_never_came(self, driver: FakeDriver, path: Path, sums: Library) -> None:
         sums()
         session = TensorRtFrames(path, "tensorrt", CudaDevice(driver))
@@ -208,13 +236,15 @@ class TestFrames:
     def test_another_size_gets_new_buffers_and_new_graphs(self, driver: FakeDriver, path: Path, sums: Library) -> None:
         sums()
         session = TensorRtFrames(path, "tensorrt", CudaDevice(driver))
-        session.watch(lambda: _frame(3))
-        for height, width in ((4, 6), (8, 2), (4, 6)):
+        session.watch(lambda: _frame(3))  # brought while there is one of its size, and on its way when the size changes
+        for height, width in ((4, 6), (8, 2), (20, 20), (4, 6)):
             before = driver.count("cuStreamBeginCapture")
             for value in range(1, 7):
                 assert _total(session, _frame(value, height, width)) == height * width * 3 * value
             assert driver.count("cuStreamBeginCapture") - before == 2, "one for each place"
-        assert driver.count("cuGraphExecDestroy") == 4
+            kinds = Counter(kind for kind, _ in driver.alive)
+            assert (kinds["pinned"], kinds["memory"], kinds["executable"]) == (4, 5, 2), "those of the other size are gone"
+        assert driver.count("cuGraphExecDestroy") == 6
         session.close()
         assert driver.alive == {}
 
@@ -270,6 +300,14 @@ class TestRefusals:
         budget = Budget(400)
         with pytest.raises(BackendError, match="raise --gpu-memory-fraction"):
             TensorRtSession(path, "tensorrt", CudaDevice(driver, budget=budget))
+        assert budget.used == 0
+
+    def test_weights_scratch_memory_and_buffers_count_and_are_given_back(self, driver: FakeDriver, path: Path, affine: Library) -> None:
+        affine()
+        budget = Budget(10_000)
+        with TensorRtSession(path, "tensorrt", CudaDevice(driver, budget=budget)):
+            assert driver.count("cuMemAlloc") == 3
+            assert budget.used == path.stat().st_size + sum(size for name, size in driver.calls if name == "cuMemAlloc")
         assert budget.used == 0
 
     def test_an_execution_that_fails(self, driver: FakeDriver, path: Path, affine: Library) -> None:
