@@ -30,6 +30,8 @@ from tests.twins.inswapper import full_twin
 
 SUMMARY = "fp32, bf16 and int8 on this processor, with the builder's quality figures, and the per-frame path on OpenVINO and ONNX Runtime"
 TWIN = "inswapper_128 twin"
+BEST = "best that passed, times faster"
+CPUINFO = Path("/proc/cpuinfo")
 BASE = ("onnxruntime", "fp32")
 CANDIDATES = (BASE, ("openvino", "fp32"), ("openvino", "fp16"), ("openvino", "int8"))
 LIMITS = {"amx_int8": "twin_amx", "avx512_vnni": "twin_vnni"}
@@ -105,16 +107,18 @@ def twin(folder: Path, width: float) -> Network:
 
 def table(network: str, candidates: Sequence[Candidate], limits: Mapping[str, Limit]) -> list[Row]:
     """Milliseconds and verdict of each, and how much faster the best one that passed is than ONNX Runtime at fp32."""
-    rows = [row(network, each) for each in candidates]
+    limit, others = (bound(limits), unshown(limits)) if network == TWIN else (None, [])
+    return [*(row(network, each) for each in candidates), faster(network, candidates, limit), *others]
+
+
+def faster(network: str, candidates: Sequence[Candidate], limit: Limit | None) -> Row:
+    """Without anything to compare with it is no number, which keeps no limit."""
     base = candidates[CANDIDATES.index(BASE)]
     good = [each for each in candidates if each.verdict is Verdict.PASSED]
     if base not in good:
-        return rows
+        return Row(network, BEST, float("nan"), "x", limit, "ONNX Runtime at fp32 was not measured")
     best = min(good, key=ms)
-    faster, said = ms(base) / ms(best), f"{best.target} {best.precision}"
-    limit = bound(limits) if network == TWIN else None
-    rows.append(Row(network, "best that passed, times faster", faster, "x", limit, said))
-    return [*rows, *(unshown(limits) if network == TWIN else [])]
+    return Row(network, BEST, ms(base) / ms(best), "x", limit, f"{best.target} {best.precision}")
 
 
 def unshown(limits: Mapping[str, Limit]) -> list[Row]:
@@ -150,10 +154,10 @@ def bound(limits: Mapping[str, Limit]) -> Limit | None:
     return next((limits.get(key) for name, key in LIMITS.items() if name in has), None)
 
 
-def instructions() -> list[str]:
+def instructions(told: Path = CPUINFO) -> list[str]:
     """Of those that limits go by, what the processor says it has. Empty where the system does not tell (only Linux does)."""
     try:
-        lines = Path("/proc/cpuinfo").read_text("utf-8", "replace").splitlines()
+        lines = told.read_text("utf-8", "replace").splitlines()
     except OSError:
         return []
     flags = next((set(line.split()) for line in lines if line.startswith("flags")), set())

@@ -26,6 +26,7 @@ def test_passes_within_all_limits() -> None:
         ({"iou": 1.0, "points": 0.1}, "points 0.1, must be <= 0.03"),
         ({"iou": math.nan, "points": 0.0}, "iou nan"),
         ({"iou": 1.0, "points": math.inf}, "points inf"),
+        ({"iou": math.inf, "points": 0.0}, "iou inf"),
         ({"iou": 1.0}, "points nan"),
     ],
 )

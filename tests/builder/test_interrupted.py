@@ -85,6 +85,16 @@ def test_the_stand_ins_build_what_the_children_build(plan: Plan, children: objec
     assert sorted(path.name for path in tmp_path.glob("[!.]*")) == sorted(["twin.json", "twin.onnx", entry.file])
 
 
+def test_those_that_pass_are_timed_against_each_other_and_that_decides(
+    plan: Plan, children: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Alone, at different moments, both took as long."""
+    real = _done
+    monkeypatch.setitem(globals(), "_done", lambda job: {"ms": [9.0, 1.0]} if job.task == "race" else real(job))
+    rows = build(plan, tmp_path, _scenes)
+    assert [(row.precision, row.state, row.ms) for row in rows] == [("fp32", State.SLOWER, 9.0), ("int8", State.CHOSEN, 1.0)]
+
+
 class _Once:
     """Raises at the call of that number, and counts."""
 

@@ -35,10 +35,11 @@ def test_gives_what_the_task_gave_in_the_order_of_the_jobs(tmp_path: Path) -> No
 
 
 def test_a_hang_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _children(monkeypatch, _SLEEPER)
+    woke = tmp_path / "woke"
+    _children(monkeypatch, [sys.executable, "-c", f"import pathlib, time; time.sleep(8); pathlib.Path({str(woke)!r}).touch()"])
     outcome = run_jobs([_probe(limit=0.3)], tmp_path)[0]
     assert outcome.error == "it took longer than 0.3 s and was ended"
-    assert not psutil.Process().children()
+    assert not psutil.Process().children() and not woke.exists(), "it was not waited for"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals end processes differently on Windows")

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto
+from onnx import TensorProto, helper, numpy_helper
 
 from realtime.backends.onnxruntime import OnnxRuntimeSession
 from realtime.builder import prepare
@@ -35,10 +35,33 @@ def test_reductions_stay_fp32(tmp_path: Path) -> None:
     assert any(node.op_type == "Cast" and pool.input[0] in node.output for node in half.graph.node)
 
 
+@pytest.mark.parametrize("operator", ["InstanceNormalization", "LpNormalization", "ReduceMean", "Softmax", "Exp", "Pow"])
+def test_norms_reductions_and_what_grows_fast_stay_fp32(tmp_path: Path, operator: str) -> None:
+    """Between two products, which do not."""
+    more = {"InstanceNormalization": ["scale", "bias"], "Pow": ["scale"]}.get(operator, [])
+    nodes = [
+        helper.make_node("Mul", ["x", "w"], ["a"], name="before"),
+        helper.make_node(operator, ["a", *more], ["b"], name="within"),
+        helper.make_node("Mul", ["b", "w"], ["y"], name="after"),
+    ]
+    constants = [numpy_helper.from_array(np.ones(1, np.float32), name) for name in ("w", "scale", "bias")[: 1 + len(more)]]
+    ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 1, 4, 4] if name == "x" else None) for name in "xy"]
+    graph = helper.make_graph(nodes, "one", ports[:1], ports[1:], constants)
+    source, target = tmp_path / "a.onnx", tmp_path / "half.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), source)
+    prepare.fp16(source, target, [])
+    half = onnx.shape_inference.infer_shapes(onnx.load(target)).graph
+    kinds = {value.name: value.type.tensor_type.elem_type for value in [*half.value_info, *half.output]}
+    given = {node.name: kinds[node.output[0]] for node in half.node if node.op_type in ("Mul", operator)}
+    assert given == {"before": TensorProto.FLOAT16, "within": TensorProto.FLOAT, "after": TensorProto.FLOAT16}
+
+
 def test_values_beyond_half_precision_stay_fp32(tmp_path: Path) -> None:
     source, target = scaled(tmp_path / "a.onnx", 40000.0, 1 / 40000), tmp_path / "half.onnx"
     samples = samples_of(source)
     assert prepare.fp16(source, target, samples) == ["enlarge", "shrink"]
+    weights = {tensor.name.split("_")[0]: tensor.data_type for tensor in onnx.load(target).graph.initializer}
+    assert weights == {"w": TensorProto.FLOAT, "g": TensorProto.FLOAT}, "ONNX Runtime leaves casts out, others do not"
     got, want = output(OnnxRuntimeSession(target), samples[0]), output(OnnxRuntimeSession(source), samples[0])
     assert np.isfinite(got).all()
     np.testing.assert_allclose(got, want, atol=0.01)

@@ -42,6 +42,23 @@ def test_signed_int8_is_the_form_that_tensorrt_parses(twin: Path, tmp_path: Path
     assert not any(value.dtype == np.int32 for value in constants.values())
 
 
+def test_weights_have_a_scale_for_each_channel_and_activations_the_range_that_costs_least(
+    twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, found = tmp_path / "int8.onnx", quantise.ranges.symmetric
+    ranges: dict[str, Any] = {}
+    monkeypatch.setattr(quantise.ranges, "symmetric", lambda values: ranges.update(found(values)) or ranges)
+    quantise.int8(twin, target, samples_of(twin))
+    graph = onnx.load(target).graph
+    constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    scales = {node.input[0]: constants[node.input[1]] for node in graph.node if node.op_type == "QuantizeLinear"}
+    weights = [name for name in scales if name in constants]
+    assert weights and all(scales[name].shape == (constants[name].shape[0],) for name in weights)
+    activations = scales.keys() - set(weights)
+    assert activations and activations <= ranges.keys()
+    assert all(scales[name] == pytest.approx(ranges[name][0]["rmax"] / LEVELS, rel=0.01) for name in activations)
+
+
 def test_first_and_last_layers_keep_their_precision(twin: Path, tmp_path: Path) -> None:
     """Those that see the picture or the latent; the last one is a transposed convolution, which is never quantised."""
     target = tmp_path / "int8.onnx"

@@ -33,6 +33,13 @@ class TestMatch:
         found = matched(patch=patch, target=target, weight=weight)["out"]
         np.testing.assert_allclose(found, match(patch, target, weight[..., 0]), atol=0.05)  # levels of 255
 
+    def test_spreads_are_doubled_or_halved_at_most(self, matched: Run) -> None:
+        """Else an even patch's noise becomes blotches, by a face half in shadow."""
+        noise = np.random.default_rng(4).normal(0, 1, (SIZE, SIZE, 3)).astype(np.float32)
+        for ours, theirs, gain in ((3, 40, 2), (40, 3, 0.5)):
+            out = matched(patch=120 + ours * noise, target=120 + theirs * noise[::-1], weight=np.ones((SIZE, SIZE, 1), np.float32))["out"]
+            np.testing.assert_allclose(out.std((0, 1)), gain * (ours * noise).std((0, 1)), rtol=0.02)
+
     def test_a_picture_matched_to_itself_stays(self, matched: Run) -> None:
         image = np.random.default_rng(1).uniform(0, 255, (SIZE, SIZE, 3)).astype(np.float32)
         found = matched(patch=image, target=image, weight=np.ones((SIZE, SIZE, 1), np.float32))["out"]

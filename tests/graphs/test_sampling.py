@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from realtime.graphs import sampling
 from realtime.graphs.builder import Graph
-from realtime.types import Array, Floats, Image, Region
+from realtime.types import Floats, Image, Region
 from realtime.vision import align, geometry
 from tests.graphs.runtimes import Run, loaded, unary
 
@@ -145,15 +145,16 @@ class TestPlanes:
         np.testing.assert_array_equal(both(image), image)
 
 
-@given(st.lists(st.floats(-1e6, 1e6, width=32), min_size=8, max_size=8))
-@settings(max_examples=30, deadline=None)
-def test_bytes_are_rounded_and_limited(values: list[float]) -> None:
-    found: Array = _to_bytes(np.array(values, np.float32))
-    np.testing.assert_array_equal(found, np.clip(np.rint(np.float32(values)), 0, 255).astype(np.uint8))
-
-
-def _to_bytes(values: Floats) -> Array:
+@pytest.fixture(scope="module")
+def to_bytes(runtime: str) -> Run:
     def build(graph: Graph) -> None:
         graph.output("y", sampling.to_bytes(graph.input("x", np.float32, (8,))), np.uint8, (8,))
 
-    return loaded(build, "onnxruntime")(x=values)["y"]
+    return loaded(build, runtime)
+
+
+@given(st.lists(st.floats(-1e6, 1e6, width=32), min_size=8, max_size=8))
+@settings(max_examples=30, deadline=None)
+def test_bytes_are_rounded_and_limited(to_bytes: Run, values: list[float]) -> None:
+    expected = np.clip(np.rint(np.float32(values)), 0, 255).astype(np.uint8)
+    np.testing.assert_array_equal(to_bytes(x=np.array(values, np.float32))["y"], expected)
