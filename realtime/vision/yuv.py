@@ -16,6 +16,7 @@ from numba.core import cgutils
 from numpy.typing import NDArray
 
 from realtime.compiled import compiled, emit
+from realtime.compiled.ahead import fetch
 from realtime.compiled.emit import Value
 from realtime.types import Image
 
@@ -24,6 +25,8 @@ Matrix = NDArray[np.int16]
 
 _BLOCK: Final = 32
 """Pixels: their bytes fill a register of AVX2, two of SSE or NEON (LLVM splits them)."""
+_LINE: Final = 64
+"""Bytes that come into the cache at once."""
 
 # Y, U and V from B, G and R, in 256ths: ITU-R BT.601-7, 2.5, scaled to luma of 16 to 235 and chroma of 16 to 240.
 _LUMA: Final = (25, 129, 66)
@@ -90,6 +93,9 @@ def _to_i420(image: Image, planes: Plane) -> None:
         for block in range(0, width, _BLOCK):
             x = min(block, width - _BLOCK)  # the last one reaches back over pixels that were converted already
             pixel, sample = y * width + x, luma + (y * width // 2 + x) // 2
+            for row in (2, 3):  # the next two: a quarter of the time of a picture that is not in the cache
+                fetch(image, 3 * (pixel + row * width))
+                fetch(image, 3 * (pixel + row * width) + _LINE)
             _pack(image, 3 * pixel, 3 * width, planes, pixel, width, sample, sample + chroma)
 
 
