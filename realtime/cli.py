@@ -18,7 +18,7 @@ import sys
 from collections.abc import Sequence
 
 from realtime import guard
-from realtime.errors import RealtimeError, UsageError, is_full
+from realtime.errors import RealtimeError, UsageError, is_closed_pipe, is_full
 from realtime.interrupt import BY_SIGNAL
 
 COMMANDS = {
@@ -54,6 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MemoryError as error:
         return _fail(error, "there is not enough memory: close other programs or choose a smaller --size", 1)
     except Exception as error:
+        if is_closed_pipe(error):
+            return _pipe_closed()
         if is_full(error):
             _leave_stdout()
             return _fail(error, "the disk that the output goes to is full: free some space or send it elsewhere", 1)

@@ -52,6 +52,7 @@ BACKENDS = ("auto", "tensorrt", "tensorrt-rtx", "cuda", "directml", "coreml", "o
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 _TOML = "write one `key = value` a line, with text in quotes, as in the example of docs/options.md"
+_BACKSLASHES = r"put a path with backslashes between single quotes, as 'C:\Users\me.jpg', or write it with /"
 _LARGEST_CONFIG = 1 << 20
 
 
@@ -206,7 +207,11 @@ def _toml(path: Path) -> dict[str, object]:
     except UnicodeDecodeError:
         raise UsageError(f"the configuration file {path} is not text in UTF-8: save it as UTF-8, or name another file") from None
     except (ValueError, RecursionError) as error:  # also of numbers too long for Python, and of brackets in brackets without end
-        raise UsageError(f"the configuration file {path} is not valid TOML: {error}; {_TOML}") from None
+        raise UsageError(f"the configuration file {path} is not valid TOML: {error}; {_hint(path)}") from None
+
+
+def _hint(path: Path) -> str:
+    return _BACKSLASHES if b"\\" in _beginning(path) else _TOML
 
 
 def _beginning(path: Path) -> bytes:

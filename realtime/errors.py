@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import errno
+import sys
 
 
 def is_full(error: BaseException) -> bool:
     """Whether a system error says that there is no room left to write."""
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+def is_closed_pipe(error: BaseException, platform: str = sys.platform) -> bool:
+    """Whether it is what a write to a pipe raises that nobody reads any more: on Windows often no BrokenPipeError, but an invalid argument
+    of no file (https://github.com/python/cpython/issues/79935)."""
+    named = getattr(error, "filename", None) is not None
+    return isinstance(error, BrokenPipeError) or (
+        platform == "win32" and isinstance(error, OSError) and error.errno == errno.EINVAL and not named
+    )
 
 
 def is_too_large(error: BaseException) -> bool:

@@ -40,6 +40,8 @@ def existing_file(value: Any, what: str) -> Path:
     if not isinstance(value, str) or not value:
         raise ValueError
     path = Path(value).expanduser()
+    if not value.isprintable() and not path.exists():  # "C:\temp\new.jpg" between double quotes in a TOML file: a tab and a line break
+        raise AbsentError(f"the {what} {value!r} does not exist: put a path with backslashes between single quotes, or write it with /")
     if path.is_dir():
         raise AbsentError(f"the {what} {value} is a folder: name a file in it")
     if not path.is_file():

@@ -263,6 +263,7 @@ def test_debug_shows_the_traceback(tmp_path: Path) -> None:
     [
         (["--sorce", "x.jpg"], "unknown option --sorce; did you mean '--source'?"),
         (["--source", __file__, "--fps"], "--fps"),
+        (["--source", __file__, "--mirror=yes"], "--mirror takes no value"),
         (["--source", __file__, "--profile=fats"], "did you mean 'fast'?"),
         (["cameraz"], "unknown command 'cameraz'; did you mean 'cameras'?"),
         (["me.jpg"], "to swap a face: --source me.jpg"),

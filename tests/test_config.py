@@ -139,6 +139,8 @@ def test_bad_values_name_option_and_what_is_allowed(photo: Path, name: str, valu
         ("output = []", "'output' in {file}"),
         ("frames = 2.0", "'frames' in {file}"),
         ("fps = ", "{file} is not valid TOML"),
+        (r'source = "C:\me.jpg"', "between single quotes"),
+        (r'source = "C:\temp\new.jpg"', "does not exist: put a path with backslashes between single quotes"),
         ("fps = ", "write one `key = value` a line"),
         ("[picture]\nfps = 3", "unknown key 'picture'"),
     ],

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from realtime import errors
-from realtime.errors import is_full, reason, room_for
+from realtime.errors import is_closed_pipe, is_full, reason, room_for
 
 PACKAGE = Path(errors.__file__).parent
 OURS = {name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, errors.RealtimeError)}
@@ -68,3 +68,11 @@ def test_a_file_that_may_not_grow_has_a_cure_of_its_own() -> None:
     assert "free some space" in room_for(full) and "ulimit -f" in room_for(large) and room_for(denied) == ""
     assert (reason(full), reason(denied)) == ("the disk is full", "as the system says")
     assert reason(large) == "the file has reached the size that is allowed here"
+
+
+def test_a_pipe_that_nobody_reads_any_more_is_known_on_windows_too():
+    assert is_closed_pipe(BrokenPipeError(errno.EPIPE, "Broken pipe"))
+    assert is_closed_pipe(OSError(errno.EINVAL, "Invalid argument"), "win32")
+    assert not is_closed_pipe(OSError(errno.EINVAL, "Invalid argument"), "linux")
+    assert not is_closed_pipe(OSError(errno.EINVAL, "Invalid argument", "a:b.png"), "win32")
+    assert not is_closed_pipe(OSError(errno.ENOSPC, "No space left"), "win32")

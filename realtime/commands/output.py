@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -28,6 +29,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(prog=prog, allow_abbrev=False, formatter_class=_Help, add_help=False, **keywords)
 
     def error(self, message: str) -> NoReturn:
+        message = re.sub(r"argument (--[^:/]+)[^:]*: ignored explicit argument .*", r"\1 takes no value", message)
         raise UsageError(f"{message} (see `{self.prog} --help`)")
 
     def parse(self, argv: Any) -> argparse.Namespace:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import count, takewhile
 from pathlib import Path
 
@@ -102,8 +103,10 @@ class Target:
         return kept
 
     def discard(self) -> None:
+        """Remove the part file. Windows leaves one there that is open: call again when it is closed."""
         if self._made:
-            self.part.unlink(missing_ok=True)
+            with suppress(PermissionError):
+                self.part.unlink(missing_ok=True)
 
 
 def probe(path: Path, *, replace: bool = False) -> None:

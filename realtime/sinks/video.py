@@ -66,6 +66,8 @@ class VideoSink(Closing):
         self._last_tick = -1
         self._last_step = 0
         self._broken = False
+        self._worthless = False
+        """Whether what there is of a broken file shows nothing."""
 
     @property
     def name(self) -> str:
@@ -128,6 +130,7 @@ class VideoSink(Closing):
         cure = room_for(error)
         kept = f"the video so far is in {self._target.part}{f'; {cure}, and run it again' if cure else ''}"
         if not _shows_something(self._target.part):
+            self._worthless = True
             self._target.discard()
             kept = cure or "nothing was written"
         return f"cannot {what} {self.path}: {reason(error)}; {kept}"
@@ -165,11 +168,12 @@ class VideoSink(Closing):
         try:
             self._finish()
         except (OSError, av.FFmpegError) as error:
-            if self._broken:  # told already
-                log.debug("cannot finish %s: %s", self.path, reason(error))
-                return
-            raise SinkError(self._failure("finish", error)) from error
-        if not self._broken:
+            if not self._broken:
+                raise SinkError(self._failure("finish", error)) from error
+            log.debug("cannot finish %s: %s", self.path, reason(error))  # why it broke was told
+        if self._worthless:
+            self._target.discard()
+        elif not self._broken:
             self._target.commit(self._seal if self._swapped else None, self.headway.stopped)
 
     def _finish(self) -> None:
