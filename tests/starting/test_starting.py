@@ -53,11 +53,11 @@ def test_the_first_start_says_that_it_compiles_and_later_ones_start_no_process(
 
     monkeypatch.setattr("realtime.starting.workers.Workers", Idle)
     with run.prepare() as kernels:
-        kernels()  # nobody compiles, so that there is nothing to wait for
+        kernels(lambda: None)  # nobody compiles, so that there is nothing to wait for
     assert "compiling for this processor, once" in capsys.readouterr().err
     remember_kernels("mesh")
     with run.prepare() as kernels:
-        kernels()
+        kernels(lambda: None)
     assert capsys.readouterr().err == ""
     assert len(started) == 1
 
