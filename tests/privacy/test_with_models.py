@@ -7,7 +7,7 @@ correlation, so that even a face that shines through at a third of its strength 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 import cv2
@@ -15,16 +15,17 @@ import numpy as np
 import pytest
 
 from realtime import assets, loading
-from realtime.following import tracking
+from realtime.finders import needed
+from realtime.following import infer_stage
+from realtime.models.store import ModelStore
 from realtime.pipeline.controls import Controls
 from realtime.pipeline.finish import Finisher
-from realtime.pipeline.infer import Infer
 from realtime.pipeline.pipeline import Pipeline
 from realtime.settings import Settings
 from realtime.sinks.fake import ScriptedSink
 from realtime.sources.base import EndOfStream, SourceInfo
 from realtime.sources.sync import Managed
-from realtime.tracking import Tracker
+from realtime.sources.transform import Transformed
 from realtime.types import Frame, Image, Region, State
 from tests.pipeline.test_pipeline import run
 
@@ -42,10 +43,16 @@ LEAST = 3000
 
 @pytest.fixture(scope="module")
 def product(models) -> Iterator[tuple[loading.Models, list]]:
-    settings = Settings(sources=((assets.SOURCE,),))
+    with loaded(models, Settings(sources=((assets.SOURCE,),))) as both:
+        yield both
+
+
+@contextmanager
+def loaded(store: ModelStore, settings: Settings) -> Iterator[tuple[loading.Models, list]]:
     with ExitStack() as stack:
-        loaded = loading.load_models(settings, models, stack)
-        yield loaded, loading.fit_sources(settings, loaded, lambda sentence: None)
+        networks = loading.load_models(settings, store, stack)
+        networks.finishing.opened(live=False, fps=FPS)
+        yield networks, loading.fit_sources(settings, networks, lambda sentence: None)
 
 
 @dataclass(frozen=True)
@@ -184,6 +191,34 @@ def test_nor_when_the_light_jumps(product, picture):
     assert {seq: value for seq, value in shown.items() if value is not None and value > SHINES} == {}
 
 
+WISHES = {
+    "glasses painted over": {"glasses": "cover"},
+    "a mask of the person": {"masks": ("person",)},
+    "no sharpening": {"enhance": "off"},
+    "sharpened": {"enhance": "sharpen"},
+    "quality": {"profile": "quality"},
+    "light": {"profile": "light"},
+    "everybody": {"faces": "all"},
+    "whoever is on the left": {"faces": "left"},
+    "mirrored, everybody, light": {"mirror": True, "faces": "all", "profile": "light"},
+}
+
+
+@pytest.mark.parametrize("name", WISHES)
+def test_nor_with_other_options(models, picture, name):
+    """Goes, and is back elsewhere: found, followed, lost and found again."""
+    settings = Settings(sources=((assets.SOURCE,),), **WISHES[name])
+    models.ensure(needed(settings, models))
+    if settings.masks:
+        models.ensure(["selfie"])
+    way = [*still(8), *[None] * 4, *still(8, 100), *[None] * 2, *still(6, 700, 250)]
+    with loaded(models, settings) as product:
+        shown, states = film(product, picture, way, "hide", settings=settings)
+    judged = {seq: value for seq, value in shown.items() if value is not None}
+    assert {seq: value for seq, value in judged.items() if value > SHINES} == {}
+    assert states.count(State.SWAPPED) > 4 and len(judged) > 10
+
+
 def test_the_measure_can_tell(product, picture):
     """With `pass` the pattern comes out as strong as it was where there is no swap, and not where there is one."""
     tiny = Settings(sources=(), min_face=900.0, on_lost="pass")
@@ -198,7 +233,7 @@ def film(product, picture, way, on_lost, *, others=None, covers=None, settings=N
     models, identities = product
     person = marked(picture("p001_studio"), models)
     other = cv2.resize(picture("p009_studio"), (SIDE, SIDE), interpolation=cv2.INTER_AREA)
-    tracker = Tracker(models.detector, models.landmarker, models.recogniser, tracking(settings or Settings(sources=())))
+    settings = settings or Settings(sources=())
     shown: dict[int, float | None] = {}
     states: list[State] = []
 
@@ -206,13 +241,14 @@ def film(product, picture, way, on_lost, *, others=None, covers=None, settings=N
         states.append(frame.state)
         if way[frame.seq] is None:
             return
-        sent = cv2.cvtColor(frame.i420, cv2.COLOR_YUV2BGR_I420)
-        values = [person.strength(image, *way[frame.seq]) for image in (frame.image, sent)]
+        sent = frame.image, cv2.cvtColor(frame.i420, cv2.COLOR_YUV2BGR_I420)
+        values = [person.strength(cv2.flip(image, 1) if settings.mirror else image, *way[frame.seq]) for image in sent]
         shown[frame.seq] = None if values[0] is None else max(values)
 
     sink = ScriptedSink(on_write=judge)
-    infer = Infer(tracker, models.swapper, identities, Controls())
-    source = Film(person, way, other, others or {}, covers or {}, in_front)
+    networks = models.detector, models.landmarker, models.recogniser, models.swapper
+    infer = infer_stage(settings, *networks, identities, Controls())
+    source = Transformed(Film(person, way, other, others or {}, covers or {}, in_front), mirror=settings.mirror)
     assert run(Pipeline(source, infer, lambda w, h: Finisher(w, h, on_lost, None, None, True), [sink])) is None
     assert sink.count == len(way)
     return shown, states

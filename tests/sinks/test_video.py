@@ -234,19 +234,21 @@ class _Narrow:
         return getattr(self._file, name)
 
 
+def limited(room: int) -> type[DiskFile]:
+    """What stands for a file where no video gets larger than this."""
+
+    class Small(DiskFile):
+        def __init__(self, path: Path, step: Callable[[], object]) -> None:
+            super().__init__(path, step)
+            self._file = _Narrow(self._file, room)  # type: ignore[assignment]
+
+    return Small
+
+
 @pytest.fixture
 def disk_of(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """`disk_of(bytes)`: no video file gets larger than this."""
-
-    def limit(room: int) -> None:
-        class Small(DiskFile):
-            def __init__(self, path: Path, step: Callable[[], object]) -> None:
-                super().__init__(path, step)
-                self._file = _Narrow(self._file, room)  # type: ignore[assignment]
-
-        monkeypatch.setattr(video, "DiskFile", Small)
-
-    return limit
+    return lambda room: monkeypatch.setattr(video, "DiskFile", limited(room))
 
 
 @pytest.mark.parametrize("suffix", list(video.CODINGS))
