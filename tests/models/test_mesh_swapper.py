@@ -84,6 +84,16 @@ def test_the_eyes_stay_the_frames_own(swapper: MeshSwapper, identity: MeshIdenti
         assert np.abs(out[y, x].astype(int) - image[y, x]).max() <= 2
 
 
+def test_the_corners_of_a_smile_are_the_frames_own_and_no_dark_triangles(swapper: MeshSwapper, identity: MeshIdentity) -> None:
+    image, points = _picture("p009_selfie")
+    swapper.use(identity)
+    out = _swapped(swapper, image, points)
+    for outer, inner in ((61, 78), (291, 308)):
+        x, y = ((points[outer, :2] + points[inner, :2]) / 2).round().astype(int)
+        area = slice(y - 1, y + 2), slice(x - 1, x + 2)
+        assert (image[area].astype(int) - out[area]).max() < 9
+
+
 def test_skin_takes_the_frames_colour(swapper: MeshSwapper, identity: MeshIdentity) -> None:
     image, points = _picture("p010_studio")
     tinted = np.clip(image * np.array([1.15, 0.9, 0.6]), 0, 255).astype(np.uint8)

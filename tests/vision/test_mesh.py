@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from realtime.vision.mesh import colour, indices
 from realtime.vision.mesh.colour import sample_colours, tone_curve
-from realtime.vision.mesh.describe import even_light, fit_texture
+from realtime.vision.mesh.describe import at_texels
+from realtime.vision.mesh.even import even_light
 from realtime.vision.mesh.holes import cut_hole
 from realtime.vision.mesh.light import fit_light, light_basis, solve
 from realtime.vision.mesh.paint import pack, paint
@@ -85,6 +86,20 @@ def test_the_tone_curve_maps_skin_to_skin_and_keeps_black(topology: Topology) ->
         assert curve[channel, int(source[channel])] == pytest.approx(target[channel], abs=0.5)
         assert curve[channel, 0] == 0
         assert (np.diff(curve[channel]) >= -1e-3).all()
+
+
+def test_hair_takes_on_the_colour_of_the_light_and_little_of_that_of_the_skin() -> None:
+    source, hair, curve = np.array([45, 65, 100], np.float32), (12, 15, 18), np.empty((3, 256), np.float32)
+
+    def mix(target: tuple[int, int, int]) -> tuple[float, float]:
+        """Blue as a share of red: of the hair, and of the skin beside that of the photo's."""
+        tone_curve(source, np.array(target, np.float32), curve)
+        levels = [curve[channel, hair[channel]] for channel in range(3)]
+        return float(levels[0] / levels[2]), target[0] / target[2]
+
+    pale, blue = mix((135, 160, 195)), mix((220, 150, 90))
+    assert pale[0] < 0.9 < blue[0], "dark brown on a pale face, blue in blue light"
+    assert blue[0] / pale[0] > 0.6 * blue[1] / pale[1]
 
 
 def test_colours_at_vertices_are_those_around_them() -> None:
@@ -245,19 +260,50 @@ def test_the_sides_of_a_turned_face_follow_the_frames_shading() -> None:
     np.testing.assert_allclose(taken[1.0][1], colour.MIDDLE_SHARE * broad[1], rtol=1e-5)
 
 
-def test_blotches_of_colour_are_taken_off_a_photos_skin_and_its_shading_is_left(topology: Topology) -> None:
-    x, y = topology.uv[50] * 256  # a cheek
+def _with_spot(topology: Topology, vertex: int, change: tuple[float, float, float], width: float) -> tuple[np.ndarray, np.ndarray]:
+    """Skin whose colour is changed around a vertex, by a share, before and after its light is evened; levels at the vertex."""
+    x, y = topology.uv[vertex] * 256
     away = np.hypot(*(np.mgrid[:256, :256] - np.array([y, x])[:, None, None]))
-    patch = np.exp(-((away / 14) ** 2))[..., None].astype(np.float32)
-    plain = np.full((256, 256, 3), (110, 130, 170), np.float32)
-    at, far = (round(y), round(x)), tuple(np.round(topology.uv[280] * 256).astype(int)[::-1])
+    spot = np.exp(-((away / width) ** 2))[..., None].astype(np.float32)
+    texture = np.full((256, 256, 3), (110, 130, 170), np.float32) * (1 + spot * np.float32(change))
+    at = round(y), round(x)
+    return texture[at], even_light(texture, topology)[at].astype(float)
 
-    def after(change: tuple[float, float, float]) -> np.ndarray:
-        texture = plain * (1 + patch * np.float32(change))
-        light = fit_texture(texture, topology.normals, topology)
-        even = even_light(texture, light, topology).astype(float)
-        return np.asarray(np.log(even[at] / even[far]))
 
-    orange, dark = after((-0.35, 0.0, 0.25)), after((-0.25, -0.25, -0.25))
-    assert 0.1 < orange[2] - orange[0] < 0.6 * np.log(1.25 / 0.65)
-    assert dark.mean() == pytest.approx(np.log(0.75), abs=0.05)
+def test_blotches_of_colour_are_taken_off_a_photos_skin_and_its_shading_is_left(topology: Topology) -> None:
+    orange, evened = _with_spot(topology, 50, (-0.35, 0.0, 0.25), 14)  # a cheek
+    before, after = np.log(orange[2] / orange[0]), np.log(evened[2] / evened[0])
+    skin = np.log(170 / 110)
+    assert 0.1 < after - skin < 0.6 * (before - skin)
+    dark, evened = _with_spot(topology, 50, (-0.25, -0.25, -0.25), 14)
+    assert np.log(evened / dark).mean() == pytest.approx(0.0, abs=0.05)
+
+
+def test_a_shadow_between_the_brows_is_lightened_and_one_on_a_cheek_is_shape(topology: Topology) -> None:
+    lifted = []
+    for vertex in (8, 50):
+        before, after = _with_spot(topology, vertex, (-0.5, -0.5, -0.5), 12)
+        lifted.append(np.log(after / before).mean())
+    assert 0.15 < lifted[0] < np.log(2)
+    assert abs(lifted[1]) < 0.05
+
+
+def test_the_dark_edge_of_a_face_lit_from_the_front_is_lightened(topology: Topology) -> None:
+    drawn, inside = at_texels(topology.depth[:, None], topology)
+    near = np.clip(1.5 - drawn / 2, 0, 1) * inside[..., None]  # all of it up to a unit from the oval, none from three on
+    texture = (np.array((110, 130, 170)) * (1 - 0.5 * near)).astype(np.float32)
+    gain = np.log(even_light(texture, topology) / texture).mean(2)
+    edge, middle = inside & (drawn[..., 0] > 0.5) & (drawn[..., 0] < 1.2), drawn[..., 0] > 3.5
+    assert gain[edge].mean() > 0.05
+    assert abs(gain[middle].mean()) < 0.02
+
+
+def test_small_orange_and_green_spots_lose_colour_and_lips_keep_theirs(topology: Topology) -> None:
+    def saturation(levels: np.ndarray) -> float:
+        return float(np.ptp(np.log(levels / np.array((110, 130, 170)))))
+
+    for change, share in (((-0.3, 0.0, 0.2), 0.8), ((0.0, 0.25, 0.0), 0.8)):
+        before, after = _with_spot(topology, 50, change, 6)
+        assert saturation(after) < share * saturation(before)
+        before, after = _with_spot(topology, 13, change, 3)
+        assert saturation(after) > 0.9 * saturation(before)

@@ -31,10 +31,11 @@ CELLS: Final = 80
 """About how many grid cells the longer side of a face has."""
 HOLES: Final = tuple(
     (np.array(part, np.int32), np.float32(along), np.float32(across))
-    for part, along, across in ((indices.LEFT_EYE, 1.05, 1.25), (indices.RIGHT_EYE, 1.05, 1.25), (indices.INNER_LIPS, 1.0, 1.0))
+    for part, along, across in ((indices.LEFT_EYE, 1.05, 1.25), (indices.RIGHT_EYE, 1.05, 1.25), (indices.MOUTH, 1.1, 1.0))
 )
 """Outlines left open and how much they are stretched: around the eyes so far that the frame's lashes show and no second ones, and no
-farther, because lids are part of a likeness."""
+farther, because lids are part of a likeness; of the mouth with its corners, where the line between a photo's closed lips would be drawn
+out to dark triangles by a smile."""
 ASIDE: Final = 0.6
 """Sine of the turn to one side from which a face can be turned away; a nod alone never is."""
 AWAY, BACK = 0.61, 0.66

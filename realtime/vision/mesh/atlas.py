@@ -9,7 +9,8 @@ import cv2
 import numpy as np
 
 from realtime.types import Array, Floats, Image
-from realtime.vision.mesh.describe import FAR, describe, even_light, fill_skin, fit_texture
+from realtime.vision.mesh.describe import FAR, describe, fill_skin, fit_texture
+from realtime.vision.mesh.even import even_light
 from realtime.vision.mesh.paint import pack
 from realtime.vision.mesh.pose import RIGID, fit_pose
 from realtime.vision.mesh.raster import CHANNELS, draw_grid, new_grid
@@ -50,7 +51,7 @@ def build_atlas(photos: Sequence[tuple[Image, Floats]], topology: Topology) -> A
     texture, seen = complete(texture, visible), np.maximum(visible, visible[:, ::-1])
     best = max(views, key=lambda view: float(view.visible.mean()))
     filled = fill_skin(texture, seen, fit_texture(texture, best.normals, topology), topology)
-    even = even_light(filled, fit_texture(filled, best.normals, topology), topology)
+    even = even_light(filled, topology)
     source = describe(fit_texture(even.astype(np.float32), best.normals, topology), best.blur, best.shape, topology)
     return Atlas(tuple(pack(level) for level in pyramid(even)), source)
 

@@ -26,6 +26,8 @@ DARK_KEPT = np.float32(0.65)
 """Share of its full contrast that hair keeps where the rest of the face is made flatter: lashes show whether an eye is open."""
 HAIR_TINT = np.float32(0.35)
 """Share, in powers, of the change from one skin's colour to the other's that hair takes on."""
+SKINS = np.float32(1.22)
+"""Largest factor by which skins, dark and pale, differ in a channel beside their brightness; what is beyond it is coloured light."""
 
 
 @kernel
@@ -56,7 +58,7 @@ def tone_curve(source: Array, target: Array, curve: Array) -> None:
 
     A power law below the skin level, so that brows and nostrils stay dark and black stays black; a straight line above, no steeper
     than the light end allows, so that highlights do not burn out. What is much darker than skin is hair: it takes on the light of the
-    frame but little of the difference in colour between the two skins, or brows would turn blue on a pale face.
+    frame, its colour too, but little of the difference in colour between two skins, or brows would turn blue on a pale face.
     """
     grey_source, grey_target = (source[0] + source[1] + source[2]) / THREE, (target[0] + target[1] + target[2]) / THREE
     gamma = min(max(np.float32(1.1) * grey_source / grey_target, np.float32(0.75)), np.float32(1.3))
@@ -64,11 +66,12 @@ def tone_curve(source: Array, target: Array, curve: Array) -> None:
         s, t = source[c], target[c]
         slope = min(min(gamma * t / s, np.float32(1.0)), np.float32(1.3) * (np.float32(255.0) - t) / (np.float32(255.0) - s))
         tint = t / grey_target * (grey_source / s) ** gamma
+        skin = min(max(tint, np.float32(1.0) / SKINS), SKINS)
         for level in range(256):
             x = np.float32(level)
             if x < s:
                 own = HAIR_TINT + (np.float32(1.0) - HAIR_TINT) * ramp(0.25, 0.65, x / s)
-                y = grey_target * (x / grey_source) ** gamma * tint**own
+                y = grey_target * (x / grey_source) ** gamma * tint / skin * skin**own
             else:
                 y = t + (x - s) * slope
             curve[c, level] = min(max(y, np.float32(0.0)), np.float32(255.0))

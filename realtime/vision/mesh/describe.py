@@ -7,7 +7,7 @@ from typing import NamedTuple
 import cv2
 import numpy as np
 
-from realtime.types import Array, Floats, Image
+from realtime.types import Array, Floats
 from realtime.vision.mesh import indices
 from realtime.vision.mesh.light import TERMS, fit_light, light_basis
 from realtime.vision.mesh.raster import CHANNELS, draw_grid, new_grid
@@ -17,8 +17,6 @@ from realtime.vision.mesh.topology import Topology, smoothed, smoothstep
 SIDE = 128
 """Side in texels of the small copies on which skin is told from hair and filled in."""
 FAR = 1e9
-BRIGHTNESS_KEPT, COLOUR_KEPT = 0.35, 0.06
-"""Natural logarithms of the differences in brightness and in the mix of colours that belong to the face, not to its light."""
 
 
 class Light(NamedTuple):
@@ -47,41 +45,17 @@ def fill_skin(texture: Floats, seen: Floats, light: Light, topology: Topology) -
     texture: (S, S, 3); seen: (S, S) 0..1, how well the photo shows each texel. Beards, below the mouth, are left.
     Thresholds in canonical units and as in `_strangeness`, chosen by eye.
     """
-    fit, depth, plain, _ = _at_texels(light, topology)
+    fit, depth, plain = _at_texels(light, topology)
     small = cv2.resize(texture, (SIDE, SIDE), interpolation=cv2.INTER_AREA)
     strange = cv2.GaussianBlur(_strangeness(small, fit), (0, 0), 1.0)
     hidden = smoothstep(0.8, 0.2, cv2.resize(seen, (SIDE, SIDE), interpolation=cv2.INTER_AREA)) * smoothstep(6.0, 4.0, depth)
     other = np.maximum(smoothstep(5.2, 3.5, depth) * plain * smoothstep(0.7, 1.5, strange), hidden)
     keep = cv2.erode((1 - other).astype(np.float32), None)
     keep = (cv2.GaussianBlur(keep, (0, 0), 1.0) * (depth >= 0)).astype(np.float32)
-    skin = fit + _spread(small - fit, keep**2, (2.0, 5.0, 12.0))
+    skin = fit + spread(small - fit, keep**2, (2.0, 5.0, 12.0))
     weight = cv2.resize(keep, texture.shape[1::-1], interpolation=cv2.INTER_LINEAR)[..., None]
     smooth = cv2.resize(skin, texture.shape[1::-1], interpolation=cv2.INTER_LINEAR)
     return np.asarray(np.clip(texture * weight + smooth * (1 - weight), 0, 255), np.float32)
-
-
-def even_light(texture: Floats, light: Light, topology: Topology) -> Image:
-    """Take strong light of the photo's own off the skin: broad differences of brightness, and of colour, beyond what faces have.
-
-    The frame's light is put on later by adding to colours; a photo lit hard from one side or in two colours would turn blotchy there.
-    Colours are followed more closely than brightness, which makes the shape: shaded parts of dark skin are much redder than lit ones, and
-    would be orange patches on a pale face.
-    """
-    _, _, _, skin = _at_texels(light, topology)
-    small = cv2.resize(texture, (SIDE, SIDE), interpolation=cv2.INTER_AREA)
-    broad = _spread(small, skin + 1e-4, (6.0, 14.0)) + 4
-    mean = (broad * skin[..., None]).sum((0, 1)) / skin.sum()
-    near = _spread(small, skin + 1e-4, (2.5, 6.0, 14.0)) + 4
-    brightness, colour = np.log(mean / broad).mean(2, keepdims=True), np.log(mean / near)
-    colour -= colour.mean(2, keepdims=True)
-    gain = np.exp(_beyond(brightness, BRIGHTNESS_KEPT) + _beyond(colour, COLOUR_KEPT)).astype(np.float32)
-    full = cv2.resize(gain, texture.shape[1::-1], interpolation=cv2.INTER_LINEAR)
-    return np.asarray(np.clip(texture * full + 0.5, 0, 255).astype(np.uint8))
-
-
-def _beyond(values: Array, limit: float) -> Array:
-    """What exceeds the limit either way, at most a factor of two (in logarithms)."""
-    return np.asarray(np.clip(values - np.clip(values, -limit, limit), -np.log(2), np.log(2)))
 
 
 def _strangeness(colour: Floats, skin: Floats) -> Floats:
@@ -93,25 +67,36 @@ def _strangeness(colour: Floats, skin: Floats) -> Floats:
     return np.asarray(np.sqrt(light**2 + (mix[..., 0] ** 2 + mix[..., 2] ** 2) / 0.07**2), np.float32)
 
 
-def _at_texels(light: Light, topology: Topology) -> tuple[Floats, Floats, Floats, Floats]:
-    """The light (SIDE, SIDE, 3), the distance to the oval (negative beyond it) and where plain skin is expected,
-    at the border and inside, at every texel."""
+def _at_texels(light: Light, topology: Topology) -> tuple[Floats, Floats, Floats]:
+    """The light (SIDE, SIDE, 3), the distance to the oval (negative beyond it) and where plain skin is expected at the border, at every
+    texel."""
+    features = indices.LEFT_BROW + indices.RIGHT_BROW + indices.LEFT_EYE + indices.RIGHT_EYE + indices.OUTER_LIPS
+    plain = smoothstep(-5.0, -3.5, topology.xyz[:, 1]) * smoothstep(0.4, 1.2, distance(topology, features))
+    drawn, inside = at_texels(np.column_stack([light.fit, topology.depth, plain]), topology)
+    return drawn[..., :3].copy(), np.where(inside, drawn[..., 3], -1), drawn[..., 4].copy()
+
+
+def distance(topology: Topology, part: tuple[int, ...]) -> Floats:
+    """(V,) from each vertex to the nearest of some, in canonical units."""
+    return np.asarray(np.linalg.norm(topology.xyz[:, None] - topology.xyz[list(part)][None], axis=2).min(1))
+
+
+def at_texels(values: Array, topology: Topology) -> tuple[Floats, Array]:
+    """(V, n) values of the vertices -> (SIDE, SIDE, n) of the texels and of some beyond the face, and (SIDE, SIDE) bool, which are on it.
+
+    n is CHANNELS at most.
+    """
+    count = values.shape[1]
     attributes = np.zeros((len(topology.uv), CHANNELS), np.float32)
-    attributes[:, :3], attributes[:, 3] = light.fit, topology.depth + 1
-    features = [*indices.LEFT_BROW, *indices.RIGHT_BROW, *indices.LEFT_EYE, *indices.RIGHT_EYE, *indices.OUTER_LIPS]
-    to_features = np.linalg.norm(topology.xyz[:, None] - topology.xyz[features][None], axis=2).min(1)
-    attributes[:, 4] = smoothstep(-5.0, -3.5, topology.xyz[:, 1]) * smoothstep(0.4, 1.2, to_features)
-    attributes[:, 5] = topology.skin
+    attributes[:, :count] = values
     flat = np.zeros((len(topology.uv), 3), np.float32)
     flat[:, :2] = topology.uv * SIDE - 0.5
     grid = new_grid(SIDE, SIDE)
     draw_grid(flat, attributes, topology.triangles, 0, 0, 1, grid, FAR, SIDE // 16)
-    inside = grid.depth < FAR
-    nodes = grid.nodes
-    return nodes[..., :3].copy(), np.where(inside, nodes[..., 3] - 1, -1), nodes[..., 4].copy(), nodes[..., 5].copy()
+    return grid.nodes[..., :count].copy(), grid.depth < FAR
 
 
-def _spread(values: Floats, weight: Floats, sigmas: tuple[float, ...]) -> Floats:
+def spread(values: Floats, weight: Floats, sigmas: tuple[float, ...]) -> Floats:
     """Weighted means of ever wider neighbourhoods, each filling what the narrower ones do not reach."""
     total, reach = np.zeros_like(values), np.zeros_like(weight)
     for sigma in sigmas:
