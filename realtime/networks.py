@@ -64,11 +64,16 @@ class Networks:
 
     def open(self, name: str, path: Path) -> Session:
         """By the engine that was built for this machine, else by its file as it is. Raises BackendError."""
-        session = self._engine(name, path) or open_session(
-            path, self.backend, threads=self.threads, cache=self.cache, place=self.place, say=self.fallen.append
-        )
+        session = self._engine(name, path) or self._plain(name, path)
         self.opened[name] = session
         return session
+
+    def _plain(self, name: str, path: Path) -> Session:
+        """Where a GPU or backend was named that runs engines only, what is wrong with the one that was built is the reason why not."""
+        try:
+            return open_session(path, self.backend, threads=self.threads, cache=self.cache, place=self.place, say=self.fallen.append)
+        except BackendError as error:
+            raise BackendError(self.refused.get(name, str(error))) from error
 
     def _engine(self, name: str, path: Path) -> Session | None:
         entry = self._find(name, path)

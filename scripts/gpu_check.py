@@ -1,8 +1,9 @@
 """Everything that needs a GPU, in one command of under six minutes: `python scripts/gpu_check.py [--json FILE]`.
 
-For a bare machine with an NVIDIA GPU and whatever of TensorRT, TensorRT-RTX, ONNX Runtime with CUDA, cuda-bindings and PyCUDA it has.
-Builds engines, compares what they compute with ONNX Runtime on the processor, times them with CUDA graphs and without, with the upload of
-the next frame beside the launch and without, and the per-frame path at 720p and 1080p. Prints one table, and says what could not run.
+For a bare machine with an NVIDIA GPU and whatever of TensorRT, TensorRT-RTX, ONNX Runtime with CUDA, cuda-bindings and PyCUDA it has;
+numpy and one of these is the least. Builds engines, compares what they compute with ONNX Runtime on the processor, times them with CUDA
+graphs and without, with the upload of the next frame beside the launch and without, and the per-frame path at 720p and 1080p; the same on
+an engine that only copies, which needs no TensorRT. Prints one table, and says what could not run, as does the file.
 
 Networks: the default models where they have been fetched (REALTIME_MODELS names their folder), else stand-ins with random weights, of which
 speed is not representative. Each check is a process of its own with a time limit: a crash costs its rows only, not those before it.
@@ -13,6 +14,7 @@ Ends with 0 when all that ran was right, 1 when something was not, 2 when there 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import platform
 import subprocess
@@ -44,33 +46,40 @@ def main() -> int:
     options = asked.parse_args()
     if options.check:
         return child(options.check, options.work)
-    lacking = [name for name in ("numpy", "numba", "onnx", "onnxruntime", "cv2", "rich", "platformdirs") if not _importable(name)]
-    if lacking:
-        print(f"gpu_check needs {', '.join(lacking)}: run `pip install .` in {ROOT} first.")
+    if importlib.util.find_spec("numpy") is None:
+        print(f"gpu_check needs numpy at least: run `pip install .` in {ROOT} first.")
         return 2
+    wanted = [name for name in CHECKS if options.only in name]
     rows: list[Row] = []
-    for some in each_check(options.only, options.full):
+    for done, some in enumerate(each_check(wanted, options.full), 1):
         rows += some
         if options.json:  # after each: the machine may be gone before the last
-            keep(rows, Path(options.json))
+            keep(rows, wanted[done:], Path(options.json))
     show(rows)
     return verdict(rows)
 
 
-def keep(rows: Sequence[Row], file: Path) -> None:
+def keep(rows: Sequence[Row], waiting: Sequence[str], file: Path) -> None:
+    told = {"could not run": could_not(rows), "wrong": wrong(rows), "not begun": list(waiting)}
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps({"machine": machine(), "rows": [asdict(row) for row in rows]}, indent=1) + "\n", "utf-8")
+    file.write_text(json.dumps({"machine": machine(), **told, "rows": [asdict(row) for row in rows]}, indent=1) + "\n", "utf-8")
+
+
+def could_not(rows: Sequence[Row]) -> list[str]:
+    return sorted({row.check for row in rows if row.ok is None})
+
+
+def wrong(rows: Sequence[Row]) -> list[str]:
+    return [f"{row.check} {row.case}".strip() for row in rows if row.ok is False]
 
 
 def verdict(rows: Sequence[Row]) -> int:
     from realtime.backends.gpus import gpus
 
-    wrong = [row for row in rows if row.ok is False]
-    skipped = sorted({row.check for row in rows if row.ok is None})
-    if skipped:
-        print(f"could not run: {', '.join(skipped)} (the table says why)")
-    if wrong:
-        print(f"wrong: {', '.join(f'{row.check} {row.case}' for row in wrong)}")
+    if could_not(rows):
+        print(f"could not run: {', '.join(could_not(rows))} (the table says why)")
+    if wrong(rows):
+        print(f"wrong: {', '.join(wrong(rows))}")
         return 1
     if not gpus():
         print("There is no NVIDIA GPU here, or no driver for it: nothing was run on one.")
@@ -79,14 +88,13 @@ def verdict(rows: Sequence[Row]) -> int:
     return 0
 
 
-def each_check(only: str, full: bool) -> Iterator[list[Row]]:
+def each_check(wanted: Sequence[str], full: bool) -> Iterator[list[Row]]:
     end = time.monotonic() + TOTAL
     with tempfile.TemporaryDirectory(prefix="gpu_check-") as folder:
         work = Path(folder)
         (work / "full").touch() if full else None
-        for name in CHECKS:
-            if only in name:
-                yield run_check(name, work, end - time.monotonic())
+        for name in wanted:
+            yield run_check(name, work, end - time.monotonic())
 
 
 def run_check(name: str, work: Path, seconds: float) -> list[Row]:
@@ -96,16 +104,16 @@ def run_check(name: str, work: Path, seconds: float) -> list[Row]:
     print(f"{name} ...", file=sys.stderr, flush=True)
     command = [sys.executable, __file__, "--check", name, "--work", str(work)]
     limit = min(seconds, 120.0)
-    ended = ""
+    ended, ok = "", False
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
         if done.returncode:
             ended = f"ended with {done.returncode}: {(done.stderr.strip().splitlines() or ['no reason given'])[-1]}"
     except subprocess.TimeoutExpired:
-        ended = f"stopped after {limit:.0f} seconds"
+        ended, ok = f"stopped after {limit:.0f} seconds", None  # slow builds or a hang: it cannot be told
     lines = (work / f"{name}.rows").read_text("utf-8").splitlines() if (work / f"{name}.rows").is_file() else []
     rows = [Row(**json.loads(line)) for line in lines]
-    return [*rows, Row(name, "", ok=False, note=ended)] if ended else rows
+    return [*rows, Row(name, "", ok=ok, note=ended)] if ended else rows
 
 
 def child(name: str, work: Path) -> int:
@@ -122,6 +130,8 @@ def child(name: str, work: Path) -> int:
                 tell(row)
         except RealtimeError as error:
             tell(Row(name, "", ok=None, note=str(error)))
+        except ModuleNotFoundError as error:
+            tell(Row(name, "", ok=None, note=f"{error.name} is not installed: run `pip install .` in {ROOT}"))
     return 0
 
 
@@ -138,27 +148,27 @@ def machine() -> dict[str, Any]:
 
 
 def show(rows: Sequence[Row]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     found = machine()
+    head = f"{', '.join(found['gpus']) or 'no NVIDIA GPU'}; {' '.join(f'{k} {v}' for k, v in found['versions'].items())}"
+    words = {True: "ok", False: "wrong", None: "could not run"}
+    values = ["-" if row.value is None else f"{row.value:.3g} {row.unit}" for row in rows]
+    try:
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+    except ImportError:
+        lines = (f"{row.check}, {row.case}: {value} {words[row.ok]} {row.note}" for row, value in zip(rows, values, strict=True))
+        print(head, *lines, sep="\n")
+        return
     table = Table(box=None, padding=(0, 2, 0, 0))
     for title in ("check", "case", "value", "", "why"):
         table.add_column(title, overflow="fold")
-    for row in rows:
-        word, style = {True: ("ok", "green"), False: ("wrong", "bold red"), None: ("could not run", "yellow")}[row.ok]
-        value = "-" if row.value is None else f"{row.value:.3g} {row.unit}"
-        table.add_row(row.check, row.case, value, Text(word, style), Text(row.note))
+    styles = {True: "green", False: "bold red", None: "yellow"}
+    for row, value in zip(rows, values, strict=True):
+        table.add_row(row.check, row.case, value, Text(words[row.ok], styles[row.ok]), Text(row.note))
     out = Console(width=160 if not sys.stdout.isatty() else None)
-    out.print(f"{', '.join(found['gpus']) or 'no NVIDIA GPU'}; {' '.join(f'{k} {v}' for k, v in found['versions'].items())}", markup=False)
+    out.print(head, markup=False)
     out.print(table)
-
-
-def _importable(name: str) -> bool:
-    import importlib.util
-
-    return importlib.util.find_spec(name) is not None
 
 
 if __name__ == "__main__":

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import statistics
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import gpu_copies
 from gpu_feeds import difference, feeds_of, on_processor, small_feeds, some_frames
 
 SIZES = {"720p": (720, 1280), "1080p": (1080, 1920)}
-LIBRARIES = ("tensorrt", "tensorrt-rtx")
+LIBRARIES = ("tensorrt-rtx", "tensorrt")
 PRECISIONS = ("fp32", "fp16")
 GRAPHS = ("off", "own", "library")
 """`backends.engine.GraphUse`: none, ours around copies and execution, the library's."""
@@ -72,6 +74,28 @@ def _copies(check: str, device: Any, label: str, size: int) -> Rows:
         device.launch(graph, stream)
         device.synchronise(stream)
         yield Row(check, f"{label} as a graph", ok=untouched and bool((there == back).all()))
+
+
+def check_copies(work: Path) -> Rows:
+    """Two frames on the GPU, a graph for each, the next upload beside the launch, another size: as in a run, without TensorRT."""
+    import numpy as np
+
+    from realtime.backends import cuda
+    from realtime.backends.tensorrt import TensorRtFrames
+
+    check, random, engine = "engine of copies", np.random.default_rng(0), work / "copies.engine"
+    engine.write_bytes(b"copies")
+    sys.modules["tensorrt"] = gpu_copies.library(cuda.load())
+    for graphs in ("off", "own"):
+        with TensorRtFrames(engine, "tensorrt", cuda.CudaDevice(cuda.load()), graphs=graphs) as session:
+            for label in (*SIZES, next(iter(SIZES))):
+                frames = [random.integers(0, 256, (*SIZES[label], 3), np.uint8) for _ in range(6)]
+                case = f"{label}, graphs {graphs}"
+                for word, ahead in (("right", False), ("right, next uploaded beside it", True)):
+                    yield Row(check, f"{case}: {word}", ok=gpu_copies.right(session, frames, range(1, 13), ahead))
+                made = session.captures
+                yield Row(check, f"{case}: graphs made", made, "", made == (2 if graphs == "own" else 0))
+                yield from _frame_times(check, case, session, frames)
 
 
 def check_network(library: str, name: str) -> Callable[[Path], Rows]:
@@ -210,15 +234,11 @@ def networks(work: Path) -> Mapping[str, Path]:
     """Name -> ONNX file: the fetched models, else stand-ins."""
     import onnx
 
-    from realtime.storage import model_store
     from tests.twins.full import full_twin
     from tests.twins.inswapper import random_twin
     from tests.twins.mesh import mesh_twin
 
-    store, found = model_store(), {}
-    for name in ("mesh", "yunet_320", "sface"):
-        if store.has(name):
-            found[name] = store.path(name)
+    found = fetched()
     if "mesh" not in found:
         found["mesh"] = work / "mesh_stand_in.onnx"
         if not found["mesh"].is_file():
@@ -230,6 +250,16 @@ def networks(work: Path) -> Mapping[str, Path]:
         else:
             onnx.save(random_twin(channels=32), found["swap"])
     return found
+
+
+def fetched() -> dict[str, Path]:
+    """The default models that are there; none where what knows their folder is not installed."""
+    try:
+        from realtime.storage import model_store
+    except ImportError:
+        return {}
+    store = model_store()
+    return {name: store.path(name) for name in ("mesh", "yunet_320", "sface") if store.has(name)}
 
 
 def built(
@@ -296,10 +326,20 @@ def timed(call: Callable[[], Any], runs: int = 60) -> float:
     return statistics.median(taken) * 1000
 
 
+def _of_library(library: str) -> dict[str, Callable[[Path], Rows]]:
+    return {
+        f"{library} mesh": check_network(library, "mesh"),
+        f"{library} follow": check_path(library, "follow"),
+        f"{library} swap": check_network(library, "swap"),
+        f"{library} follow_swap": check_path(library, "follow_swap"),
+    }
+
+
 CHECKS: Mapping[str, Callable[[Path], Rows]] = {
     "cuda-bindings": check_layer("cuda-bindings"),
-    **{f"{library} {graph}": check_path(library, graph) for library in LIBRARIES for graph in ("follow", "follow_swap")},
-    **{f"{library} {name}": check_network(library, name) for library in LIBRARIES for name in ("mesh", "swap")},
-    "onnxruntime cuda": check_onnxruntime,
+    "engine of copies": check_copies,
     "pycuda": check_layer("pycuda"),
+    "onnxruntime cuda": check_onnxruntime,
+    **{name: check for library in LIBRARIES for name, check in _of_library(library).items()},
 }
+"""What takes long comes last: TensorRT tries kernels for minutes, where TensorRT-RTX takes seconds."""

@@ -140,6 +140,21 @@ class TestOpening:
         assert said.startswith(f"not using a built engine, a runs on {instead}: the engine a.tensorrt") and words in said
         assert f"run `python -m realtime engines --models {onnx} --engines {tmp_path}`; the same goes for b" in said
 
+    def test_the_gpu_that_is_named_is_the_one_that_the_engine_must_be_for(
+        self, driver: FakeDriver, tmp_path: Path, onnx: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for module in (networks, place):
+            monkeypatch.setattr(module, "gpus", lambda: [Gpu(75, 12040, "Fake GPU", 1_000), GPU])
+        assert [each.budget.limit for each in places("0,1", 0.5, 1)] == [500, 500_000]
+        _built(tmp_path, "net", onnx)
+        first, second = (_networks(tmp_path, place=Place(number)) for number in (0, 1))
+        with second.open("net", onnx) as session:
+            assert session.backend == "tensorrt Fake GPU 1 fp16" and second.remarks() == []
+        named = _networks(tmp_path, "tensorrt")
+        for refusing in (first, named):
+            with pytest.raises(BackendError, match=r"was built for compute capability 89 and this GPU has 75: run `python -m realtime eng"):
+                refusing.open("net", onnx)
+
     def test_a_gpu_without_memory_falls_back_and_says_so(self, here: Here, driver: FakeDriver, tmp_path: Path, onnx: Path) -> None:
         here(1)
         _built(tmp_path, "net", onnx)

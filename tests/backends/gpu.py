@@ -178,11 +178,14 @@ class FakeDriver:
         self.put(stream, lambda: self._copy("download", to, source, nbytes))
         return (self._note("cuMemcpyDtoHAsync", (nbytes, stream)),)
 
+    def cuMemcpyDtoDAsync(self, to: int, source: int, nbytes: int, stream: int) -> tuple[Result]:  # noqa: N802
+        self.put(stream, lambda: self._copy("move", to, source, nbytes))
+        return (self._note("cuMemcpyDtoDAsync", (nbytes, stream)),)
+
     def _copy(self, name: str, to: int, source: int, nbytes: int) -> None:
         self._note(name, nbytes)
-        on_gpu, on_host = (to, source) if name == "upload" else (source, to)
-        self.check(on_gpu, nbytes, "memory")
-        self.check(on_host, nbytes, "pinned")
+        self.check(to, nbytes, "pinned" if name == "download" else "memory")
+        self.check(source, nbytes, "pinned" if name == "upload" else "memory")
         ctypes.memmove(to, source, nbytes)
 
     def check(self, address: int, nbytes: int, kind: str) -> None:

@@ -71,6 +71,7 @@ static Result copy(void *to, const void *from, size_t bytes, Stream *stream) {
     return OK;
 }
 EXPORT Result cuMemcpyHtoDAsync(uint64_t to, const void *from, size_t bytes, void *stream) { return copy((void *)to, from, bytes, stream); }
+EXPORT Result cuMemcpyDtoDAsync(uint64_t to, uint64_t from, size_t bytes, void *stream) { return copy((void *)to, (void *)from, bytes, stream); }
 EXPORT Result cuMemcpyDtoHAsync(void *to, uint64_t from, size_t bytes, void *stream) { return copy(to, (void *)from, bytes, stream); }
 
 EXPORT Result cuStreamBeginCapture(void *stream, int mode) {

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -100,6 +103,28 @@ def test_the_layer(script: ModuleType, driver: FakeDriver, tmp_path: Path) -> No
         (f"{size} {what}", True) for size in ("small", "smaller") for what in ("there and back", "upload", "as a graph")
     ]
     assert driver.alive == {} and driver.contexts == 0
+
+
+def test_a_run_without_a_tensorrt(script: ModuleType, driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On an engine of copies: every frame comes back, two graphs are made for each size, the next frame goes up beside the launch."""
+    monkeypatch.setitem(sys.modules, "tensorrt", None)
+    monkeypatch.setattr(script.gpu_copies, "SCRATCH", 4096)
+    rows = list(script.check_copies(tmp_path))
+    assert all(row.ok for row in rows), [row for row in rows if not row.ok]
+    cases = [row.case for row in rows if row.case.endswith(": right")]
+    assert cases == [f"{size}, graphs {graphs}: right" for graphs in ("off", "own") for size in ("small", "smaller", "small")]
+    assert [row.value for row in rows if "graphs made" in row.case] == [0, 0, 0, 2, 2, 2]
+    assert driver.alive == {} and driver.contexts == 0 and driver.count("cuGraphLaunch") > 0
+
+
+def test_a_run_that_mixes_frames_up_is_wrong(
+    script: ModuleType, driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "tensorrt", None)
+    monkeypatch.setattr(script.gpu_copies, "SCRATCH", 4096)
+    monkeypatch.setattr(driver, "cuStreamWaitEvent", lambda *_: (0,))  # nobody waits for an upload
+    rows = list(script.check_copies(tmp_path))
+    assert {row.ok for row in rows if row.case.endswith(": right")} == {False}
 
 
 @pytest.mark.parametrize("rtx", [False, True])
@@ -220,6 +245,40 @@ def test_without_a_gpu_it_says_so_and_ends_with_two(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
     content = json.loads(told.read_text("utf-8"))
     assert [row["ok"] for row in content["rows"]] == [None] and content["machine"]["gpus"] == []
+    assert (content["could not run"], content["wrong"], content["not begun"]) == (["cuda-bindings"], [], [])
+
+
+def test_the_file_says_what_was_wrong_and_what_was_not_begun(runner: ModuleType, script: ModuleType, tmp_path: Path) -> None:
+    """A machine that is taken away in the middle leaves that."""
+    rows = [script.Row("a", "one", 1.0, "ms"), script.Row("a", "two", ok=False), script.Row("b", "", ok=None, note="no b here")]
+    runner.keep(rows, ["c", "d"], tmp_path / "new" / "rows.json")
+    content = json.loads((tmp_path / "new" / "rows.json").read_text("utf-8"))
+    assert (content["could not run"], content["wrong"], content["not begun"]) == (["b"], ["a two"], ["c", "d"])
+
+
+_BARE = """
+import importlib.abc, os, sys
+class Without(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name.partition(".")[0] in os.environ["WITHOUT"].split(","):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Without())
+"""
+
+
+@pytest.mark.skipif(bool(gpus()), reason="there is a GPU")
+def test_a_machine_that_lacks_most_packages_checks_what_it_can(tmp_path: Path) -> None:
+    """Even the table has to do without."""
+    (tmp_path / "sitecustomize.py").write_text(_BARE)
+    lacking = "cv2,llvmlite,numba,onnx,onnxruntime,platformdirs,psutil,rich"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(SCRIPT.parents[1])]), "WITHOUT": lacking}
+    command = [sys.executable, str(SCRIPT), "--only", "c"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "wrong" not in done.stdout, done.stdout + done.stderr
+    told = [line for line in done.stdout.splitlines() if ": - could not run" in line]
+    assert len(told) == 4, done.stdout
+    assert any("onnxruntime cuda" in line and "is not installed: run `pip install .` in" in line for line in told)
+    assert any("engine of copies" in line and "is not installed: run" not in line for line in told), "it needs none of these"
 
 
 def test_a_check_that_crashes_costs_its_own_rows_only(runner: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,4 +292,32 @@ def test_a_check_that_crashes_costs_its_own_rows_only(runner: ModuleType, tmp_pa
     assert runner.run_check("x", tmp_path, 4.0)[0].note == "no time was left"
     crash.write_text("import time; time.sleep(60)")
     monkeypatch.setattr(runner, "LEAST", 0.1)
-    assert runner.run_check("x", tmp_path, 1.0)[1].note == "stopped after 1 seconds"
+    assert runner.run_check("x", tmp_path, 1.0)[1] == runner.Row("x", "", ok=None, note="stopped after 1 seconds")
+
+
+_COPIES = """
+import sys
+sys.path[:0] = ["scripts"]
+import gpu_checks, gpu_copies
+from pathlib import Path
+gpu_checks.SIZES = {"small": (48, 64), "smaller": (40, 60)}
+gpu_copies.SCRATCH = 4096
+for row in gpu_checks.check_copies(Path(sys.argv[1])):
+    print(row.ok, row.case)
+"""
+
+
+@pytest.mark.skipif(importlib.util.find_spec("cuda") is None, reason="cuda-bindings is not installed: pip install cuda-bindings")
+@pytest.mark.skipif(not sys.platform.startswith("linux") or shutil.which("cc") is None, reason="needs Linux and a C compiler")
+@pytest.mark.skipif(bool(gpus()), reason="there is a GPU")
+def test_a_run_without_a_tensorrt_through_the_real_package(tmp_path: Path) -> None:
+    """As `tests/backends/test_cuda.py` has it: the driver's library is a stand-in."""
+    root = SCRIPT.parents[1]
+    source = root / "tests" / "backends" / "libcuda.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", str(tmp_path / "libcuda.so.1"), str(source), "-ldl"], check=True)
+    environment = os.environ | {"LD_LIBRARY_PATH": str(tmp_path)}
+    command = [sys.executable, "-c", _COPIES, str(tmp_path)]
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    told = done.stdout.splitlines()
+    assert len(told) == 36 and all(line.startswith("True ") for line in told), done.stdout
