@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import cv2
 import numpy as np
 import pytest
 
 from realtime.models.swappers.mesh import MeshSwapper
 from realtime.types import Detection, Patch, SourcePhoto
+from realtime.vision.blend import paste
+from realtime.vision.mesh.sharpness import edge_blur
 from tests.models.stored import face, picture
 
 CHEEKS = (50, 280)
@@ -74,3 +77,34 @@ def test_a_board_before_half_of_a_face_that_is_followed_stays_a_board(
     behind, seen = sorted(CHEEKS, key=lambda cheek: points[cheek, 0], reverse=right)
     assert opacity(patch, points, behind) < 0.1
     assert opacity(patch, points, seen) > 0.9
+
+
+@pytest.mark.parametrize("colour", BOARDS.values(), ids=BOARDS)
+@pytest.mark.parametrize("right", [False, True], ids=["left", "right"])
+def test_what_comes_quickly_is_not_painted_over(swapper: MeshSwapper, colour: tuple[int, int, int], right: bool) -> None:
+    image, points = picture("p006_studio")
+    swapper.reset()
+    for _ in range(20):
+        swapper.swap(image, face(points))
+    patch = swapper.swap(covered(image, points, 0.5, right, colour), face(points))
+    behind, seen = sorted(CHEEKS, key=lambda cheek: points[cheek, 0], reverse=right)
+    assert opacity(patch, points, behind) < 0.2
+    assert opacity(patch, points, seen) > 0.9
+
+
+def test_the_sharp_contour_of_what_was_before_a_soft_face_does_not_sharpen_it(swapper: MeshSwapper) -> None:
+    image, points = picture("p006_studio")
+    soft = cv2.GaussianBlur(image, (0, 0), 3)
+    swapper.reset()
+    striped = soft.copy()
+    for y in range(int(points[4, 1]), striped.shape[0], 6):
+        striped[y : y + 3, : int(points[4, 0])] = BOARDS["blue"]
+    blurs = []
+    for before in ([], [striped] * 60):
+        for seen in [soft] * 20 + before + [soft] * 8:
+            patch = swapper.swap(seen, face(points))
+        assert patch is not None
+        out = soft.copy()
+        paste(out, patch.x, patch.y, patch.colour, patch.alpha)
+        blurs.append(float(edge_blur(out, points, np.float32(np.ptp(points[:, 1])))))
+    assert blurs[1] == pytest.approx(blurs[0], rel=0.05)

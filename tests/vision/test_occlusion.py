@@ -39,6 +39,16 @@ def test_a_small_place_and_hair_are_not_asked_about():
     assert asked(40, 0.6, 0.6, hairline=1.0) == [False]
 
 
+def test_what_is_going_away_is_not_asked_about_until_it_stays():
+    history, one = new_history(COUNT), np.ones(COUNT, np.float32)
+    likeness, answers = np.full(COUNT, 0.6, np.float32), []
+    history.doubt[1] = 0.6
+    for hidden in (0.5, 0.4, 0.3, 0.3):
+        history.hidden[:60] = hidden
+        answers.append(bool(uncovered(one, np.zeros(COUNT, np.float32), one, likeness, history)))
+    assert answers == [False, False, False, True]
+
+
 def test_all_hidden_is_no_reason():
     assert asked(COUNT, 0.6, 0.6) == [False]
 

@@ -17,6 +17,12 @@ UNCOVERED_SHARE = np.float32(0.12)
 ALIKE, NEARLY_ALIKE, DOUBTS = np.float32(0.9), np.float32(0.8), np.float32(4.0)
 """How skin-like it must be, as a share of what counts as visible, to be the face after all: at once, and for this many frames in a row.
 Hands measure 0.4 to 0.75 on clips of signers, and more only while they come and go."""
+GOING = np.float32(0.95)
+"""Share of what counted as hidden a frame ago below which whatever hides it is going away, and is not asked: what is left of it there, and
+what only still counts as hidden, looks like the face."""
+OPENING = np.float32(0.3)
+"""Share of the way that a vertex which is no longer hidden comes back in a frame. Hidden it is at once: a quick hand is painted over
+otherwise, and nothing else closes on clips without hands."""
 YOUNG, YOUNG_SHARE = np.float32(10.0), np.float32(0.015)
 """Frames after the first in which a face of which this share changes was covered when it was found, by what is moving away."""
 BETTER, BETTER_SEEN = np.float32(0.12), np.float32(0.04)
@@ -81,7 +87,7 @@ def _distance(residual: Array, mean: Array, v: int) -> Any:
 def update_occlusion(links: Any, shine: Array, hair: Array, residual: Array, history: Any) -> None:
     """Advance `history.hidden`, `history.mean` and `history.variance` by one frame. residual: (V, 3) levels beside the light fit.
 
-    Hidden areas are closed and grown by one or two rings; they open slower than they close; only what is visible is learned.
+    Hidden areas are closed and grown by one or two rings; they close at once and open slowly; only what is visible is learned.
     """
     count = len(hair)
     fresh, spare = np.empty(count, np.float32), np.empty(count, np.float32)
@@ -96,7 +102,7 @@ def update_occlusion(links: Any, shine: Array, hair: Array, residual: Array, his
         new, before = ramp(0.15, 0.5, fresh[v]), history.hidden[v]
         learn = max(pace * ramp(0.3, 0.05, max(new, before - hair[v])), np.float32(0.002))
         wanted = max(hair[v], new)
-        history.hidden[v] = before + (np.float32(0.6) if wanted > before else np.float32(0.3)) * (wanted - before)
+        history.hidden[v] = wanted if wanted > before else before + OPENING * (wanted - before)
         error = _distance(residual, history.mean, v)
         for c in range(3):
             history.mean[v, c] += learn * (residual[v, c] - history.mean[v, c])
@@ -121,7 +127,9 @@ def uncovered(skin: Array, hairline: Array, front: Array, likeness: Array, histo
         like_outside += weight * (np.float32(1.0) - history.hidden[v]) * likeness[v]
     if history.watched[0] > 0 and inside > YOUNG_SHARE * (inside + outside):
         return True
-    asked = inside > UNCOVERED_SHARE * (inside + outside)
+    share = inside / max(inside + outside, np.float32(1e-6))
+    asked = share > UNCOVERED_SHARE and share >= GOING * history.doubt[1]
+    history.doubt[1] = share
     alike = like_inside * outside / max(like_outside * inside, np.float32(1e-6)) if asked else np.float32(0.0)
     history.doubt[0] = history.doubt[0] + np.float32(1.0) if alike > NEARLY_ALIKE else np.float32(0.0)
     if alike > ALIKE or history.doubt[0] >= DOUBTS:

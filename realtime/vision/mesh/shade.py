@@ -22,6 +22,8 @@ CAMERA_PACE = np.float32(0.1)
 """Share of a new frame in the running estimates of the camera's blur and contrast: hands and blinks must not show in them."""
 BLUR_EVERY = 4
 """Frames from one measurement of the blur to the next: it looks at more pixels than all the rest, for what hardly changes."""
+UNBLURRED = np.float32(0.04)
+"""Share of the skin up to which, when it is hidden, the blur is measured: beyond it would be that of a hand's contour."""
 NATURAL_BLUR = np.float32(0.005)
 """Edges of brows and lips are this soft, as a share of the face's height, in the sharpest pictures of many people."""
 SAMPLING = np.float32(0.5)
@@ -89,7 +91,7 @@ class History(NamedTuple):
     contrast: Array
     """(1,) the target's contrast as a share of the source's, smoothed."""
     doubt: Array
-    """(1,) frames in a row in which what counts as hidden looked like the face, see `uncovered`."""
+    """(2,) frames in a row in which what counts as hidden looked like the face, and its share of the skin; see `uncovered`."""
     watched: Array
     """(1,) frames left in which a change means that the face was covered when it was found."""
     shape: Array
@@ -145,7 +147,7 @@ def new_history(count: int) -> History:
         np.zeros((count, 3), single),
         np.zeros(2, single),
         np.ones(1, single),
-        np.zeros(1, single),
+        np.zeros(2, single),
         np.zeros(1, single),
         np.zeros((count, 2), single),
         np.zeros(1, single),
@@ -200,11 +202,19 @@ def look(image: Array, points: Array, mesh: Mesh, source: Source, history: Histo
 
 @helper
 def _softness(image: Array, points: Array, source: Source, history: History, first: bool) -> Any:
-    """Blur still missing when the source's own, scaled to this face, has been taken off the frame's."""
+    """Blur still missing when the source's own, scaled to this face, has been taken off the frame's.
+
+    What is measured counts from the next frame on: only then is it known whether a hand had come.
+    """
     height = _range(points, 1)
-    if int(history.age[0]) % BLUR_EVERY == 0:
+    covered = not first and history.doubt[1] > UNBLURRED
+    if covered:
+        history.blur[1] = history.blur[0]
+    history.blur[0] += CAMERA_PACE * (history.blur[1] - history.blur[0])
+    if int(history.age[0]) % BLUR_EVERY == 0 and not covered:
         history.blur[1] = edge_blur(image, points, height)
-    history.blur[0] += (np.float32(1.0) if first else CAMERA_PACE) * (history.blur[1] - history.blur[0])
+    if first:
+        history.blur[0] = history.blur[1]
     own = max(source.blur[0], NATURAL_BLUR) * height
     return np.sqrt(max(history.blur[0] * history.blur[0] - own * own - SAMPLING * SAMPLING, np.float32(0.0)))
 
