@@ -17,6 +17,7 @@ from realtime.types import Array, Box, Face, Image, Landmarks, Patch, SourcePhot
 from realtime.vision.blend import paste
 from realtime.vision.mesh import indices
 from realtime.vision.mesh.atlas import Atlas, blank_atlas, build_atlas
+from realtime.vision.mesh.beard import border, new_beard, show_hairs
 from realtime.vision.mesh.grain import match_grain
 from realtime.vision.mesh.grey import drain, is_grey
 from realtime.vision.mesh.holes import cut_hole
@@ -78,6 +79,7 @@ class MeshSwapper:
         self._seen, self._shaded = new_seen(count), new_shaded(count)
         self._drawn = np.zeros((count, 3), np.float32)
         self._grain = np.full(2, -1, np.float32)
+        self._jaw, self._beard = border(self._topology), new_beard()
         self._grey = self._away = False
         self._attributes = np.zeros((count, CHANNELS), np.float32)
         self._attributes[:, :2] = self._topology.uv
@@ -130,6 +132,7 @@ class MeshSwapper:
         grid = self._fitting_grid(area, step)
         draw_grid(self._shaped(points), self._attributes, self._topology.triangles, area.x, area.y, step, grid, 4.0 * step / longer, 3)
         paint(grid.nodes, step, self._level(longer, float(shaded.softness[0])), shaded.curve, patch.colour, patch.alpha)
+        self._show_hairs(image, points, patch)
         for outline, along, across in HOLES:
             cut_hole(patch.alpha, points, outline, area.x, area.y, along, across, max(1, longer // 90))
         if self._glasses is not None:
@@ -180,6 +183,14 @@ class MeshSwapper:
         if self._away and self._history.age[0] == 1:
             self._history.age[0] = 0  # what is measured on a face's first frame is measured on the first that shows it
         return self._away
+
+    def _show_hairs(self, image: Image, points: Array, patch: Patch) -> None:
+        """The grain is that of the last measurement: it changes little, and this one needs the finished patch."""
+        begun = self._history.age[0] == 1
+        if begun:
+            self._beard.fill(-1)
+        noise = 0.0 if begun else max(float(self._grain[0]), 0.0)
+        show_hairs(image, points, self._jaw, patch.x, patch.y, noise, self._beard, patch.colour, patch.alpha)
 
     def _match_grain(self, image: Image, points: Array, patch: Patch) -> None:
         """Measured as seldom as the blur, and anew when `shade` begins anew."""

@@ -12,6 +12,7 @@ from realtime.types import Patch
 from realtime.vision.blend import paste
 from realtime.vision.mesh import shade
 from realtime.vision.mesh.atlas import blank_atlas
+from realtime.vision.mesh.beard import border, new_beard, show_hairs
 from realtime.vision.mesh.grain import match_grain
 from realtime.vision.mesh.grey import is_grey
 from realtime.vision.mesh.holes import cut_hole
@@ -45,6 +46,7 @@ def mesh_kernels() -> dict[str, Callable[[], object]]:
         "occlude": lambda: shade.occlude(mesh, seen, history, True),
         "uncovered": lambda: uncovered(mesh.skin, mesh.hairline, seen.front, seen.likeness, history),
         "grain": lambda: match_grain(image, points, topology.skin, 0, 0, colour, alpha, True, state),
+        "beard": lambda: show_hairs(image, points, border(topology), 0, 0, 0.0, new_beard(), colour, alpha),
         "holes": lambda: cut_hole(alpha, points, HOLES[0][0], 0, 0, *HOLES[0][1:], 1),
         "rims": lambda: glasses.see(image, points),
         "frames": lambda: glasses.warm_up(image, points, Patch(0, 0, colour, alpha)),
