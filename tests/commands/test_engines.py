@@ -10,13 +10,15 @@ from pathlib import Path
 import onnx
 import pytest
 
-from realtime import cli
+from realtime import assets, cli
+from realtime.builder import scenes
 from realtime.builder.run import Plan, WriteScenes, build
 from realtime.builder.workshop import Workshop
 from realtime.commands import checks, engines
 from realtime.commands.engines import parser
 from realtime.errors import BackendError, UsageError
 from realtime.interrupt import UNBUILT
+from realtime.models.store import ModelStore
 from tests.builder.conftest import around_mesh
 from tests.importing import interrupted_at
 
@@ -163,6 +165,19 @@ def test_ctrl_c_ends_with_1_and_names_what_was_not_built(
     rows = {row["model"]: row["state"] for row in json.loads((tmp_path / "rows.json").read_text())["engines"]}
     assert rows == {"twin": "chosen", "second": "failed", "third": "failed"}
     assert [path.name for path in (tmp_path / "engines").glob("*.json")] == ["twin.json"]
+
+
+@pytest.mark.models
+@pytest.mark.parametrize("calibration", [None, "~/photos"])
+def test_faces_are_looked_for_where_calibration_says(
+    calibration: str | None, models: ModelStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[Path | None, Path]] = []
+    monkeypatch.setattr(scenes, "gather", lambda source, bundled, *networks: asked.append((source, bundled)) or [])
+    monkeypatch.setattr(scenes, "save", lambda found, path: None)
+    models.ensure(("yunet_320", "mesh"))
+    engines.scenes_from(models, calibration)(tmp_path / "scenes.npz")
+    assert asked == [(calibration and Path.home() / "photos", assets.FOLDER)]
 
 
 def test_ctrl_c_before_the_first_model_ends_with_1(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
