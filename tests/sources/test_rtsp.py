@@ -13,7 +13,7 @@ from realtime.errors import SourceError
 from realtime.sources.stream import StreamSource
 from realtime.sources.stream_advice import reason
 from tests.sources.rtsp import Camera, camera, encoded, pictures
-from tests.sources.test_stream import WAIT, read_some
+from tests.sources.test_stream import WAIT, patient, read_some
 
 SIZE = (128, 96)
 
@@ -25,7 +25,7 @@ def shown() -> Camera:
 
 @pytest.mark.parametrize("udp_only", [False, True])
 def test_a_camera_is_played_within_the_connection_and_by_udp_where_it_has_nothing_else(shown: Camera, udp_only: bool) -> None:
-    with camera(dataclasses.replace(shown, udp_only=udp_only)) as url, StreamSource(url) as source:
+    with camera(dataclasses.replace(shown, udp_only=udp_only)) as url, patient(url) as source:
         info = source.open()
         frames = read_some(source, lambda frames: len(frames) >= 10)
     assert (info.width, info.height, info.live, info.name) == (*SIZE, True, url)
@@ -42,7 +42,7 @@ def test_a_password_is_asked_for_told_when_wrong_and_used_when_right(shown: Came
         with pytest.raises(SourceError, match="does not take the user and password") as caught, StreamSource(wrong) as source:
             source.open()
         assert "hunter" not in str(caught.value)
-        with StreamSource(url.replace("rtsp://", "rtsp://me:hunter2@") + "?key=hunter4") as source:
+        with patient(url.replace("rtsp://", "rtsp://me:hunter2@") + "?key=hunter4") as source:
             info = source.open()
             read_some(source, lambda frames: len(frames) >= 2)
     assert info.name == f"{url}?..."
@@ -79,7 +79,7 @@ def test_a_camera_that_falls_silent_is_asked_again(shown: Camera, caplog: pytest
 
 def test_closing_is_no_break(shown: Camera, caplog: pytest.LogCaptureFixture) -> None:
     with camera(shown) as url:
-        with StreamSource(url) as source:
+        with patient(url) as source:
             source.open()
             read_some(source, lambda frames: len(frames) >= 3)
         assert source._drain is not None and source._drain.join(WAIT)

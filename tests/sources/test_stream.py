@@ -26,7 +26,8 @@ from realtime.types import Frame
 from tests.sources.media import plain, write_video
 
 SIZE = (96, 64)
-WAIT = 20.0
+WAIT = 60.0
+"""Seconds after which a test gives up: far more than any of them needs, so that a busy machine does not fail them."""
 Behaviour = Callable[[BaseHTTPRequestHandler, int], None]
 
 
@@ -56,6 +57,11 @@ def server(behaviour: Behaviour) -> Iterator[str]:
     finally:
         http.shutdown()
         http.server_close()
+
+
+def patient(url: str) -> StreamSource:
+    """With time limits that a busy machine does not reach, for tests that are not about them."""
+    return StreamSource(url, WAIT, WAIT)
 
 
 def transport_stream(tmp_path: Path, count: int = 40) -> bytes:
@@ -135,7 +141,7 @@ def test_close_ends_a_read_that_waits_on_a_stalled_stream(tmp_path: Path) -> Non
 def test_a_file_over_http_plays_at_its_own_speed_and_ends(tmp_path: Path) -> None:
     times = [Fraction(k, 50) for k in range(15)]
     data = write_video(tmp_path / "v.mkv", [plain(10 * k, SIZE) for k in range(15)], times, rate=50).read_bytes()
-    with server(lambda handler, number: send(handler, data, length=True)) as url, StreamSource(url) as source:
+    with server(lambda handler, number: send(handler, data, length=True)) as url, patient(url) as source:
         source.open()
         frames = []
         with pytest.raises(EndOfStream):
@@ -159,7 +165,7 @@ def test_a_file_that_breaks_off_goes_on_where_it_was(tmp_path: Path) -> None:
         handler.end_headers()
         handler.wfile.write(data[start:] if number else data[: len(data) // 3])  # the first answer is cut short
 
-    with server(behaviour) as url, StreamSource(url) as source:
+    with server(behaviour) as url, patient(url) as source:
         source.open()
         levels = []
         with pytest.raises(EndOfStream):
@@ -173,7 +179,7 @@ def test_a_file_that_breaks_off_goes_on_where_it_was(tmp_path: Path) -> None:
 def test_a_file_that_is_cut_short_ends_all_the_same(tmp_path: Path) -> None:
     data = write_video(tmp_path / "v.mkv", [plain(4 * k, SIZE) for k in range(60)], rate=50).read_bytes()
     cut = data[: len(data) // 2]
-    with server(lambda handler, number: send(handler, cut, length=True)) as url, StreamSource(url) as source:
+    with server(lambda handler, number: send(handler, cut, length=True)) as url, patient(url) as source:
         source.open()
         with pytest.raises(EndOfStream):
             while True:
@@ -254,7 +260,7 @@ def test_begun_early_a_wrong_address_is_told_before_it_is_opened() -> None:
 
 def test_begun_early_a_live_stream_is_at_its_newest_frame_when_it_is_opened(tmp_path: Path) -> None:
     data = transport_stream(tmp_path)
-    with server(endless(data, data, every=0.02)) as url, StreamSource(url) as source:
+    with server(endless(data, data, every=0.02)) as url, patient(url) as source:
         source.begin(WAIT)
         time.sleep(0.3)
         asked = time.perf_counter()
@@ -265,7 +271,7 @@ def test_begun_early_a_live_stream_is_at_its_newest_frame_when_it_is_opened(tmp_
 
 def test_begun_early_a_file_waits_at_its_first_frame(tmp_path: Path) -> None:
     data = write_video(tmp_path / "v.mkv", [plain(10 * k, SIZE) for k in range(15)], rate=50).read_bytes()
-    with server(lambda handler, number: send(handler, data, length=True)) as url, StreamSource(url) as source:
+    with server(lambda handler, number: send(handler, data, length=True)) as url, patient(url) as source:
         source.begin(WAIT)
         time.sleep(0.4)
         source.open()
@@ -297,7 +303,7 @@ def test_motion_jpeg_in_parts(tmp_path: Path) -> None:
             handler.wfile.write(head.encode() + picture + b"\r\n")
             time.sleep(0.01)
 
-    with server(behaviour) as url, StreamSource(url) as source:
+    with server(behaviour) as url, patient(url) as source:
         info = source.open()
         frames = read_some(source, lambda frames: len(frames) >= 10)
     assert (info.width, info.height, info.live) == (*SIZE, True)
@@ -311,7 +317,7 @@ def test_http_live_streaming_of_parts_and_their_list(tmp_path: Path) -> None:
     def behaviour(handler: BaseHTTPRequestHandler, number: int) -> None:
         send(handler, listed.encode() if handler.path.endswith(".m3u8") else data, length=True)
 
-    with server(behaviour) as url, StreamSource(url.replace(".ts", ".m3u8")) as source:
+    with server(behaviour) as url, patient(url.replace(".ts", ".m3u8")) as source:
         assert source.open().width == SIZE[0]
         with pytest.raises(EndOfStream):
             while True:
@@ -326,7 +332,7 @@ def test_a_live_stream_in_parts_is_no_row_of_bursts(tmp_path: Path) -> None:
     def behaviour(handler: BaseHTTPRequestHandler, number: int) -> None:
         send(handler, listed.encode() if handler.path.endswith(".m3u8") else data, length=True)
 
-    with server(behaviour) as url, StreamSource(url.replace(".ts", ".m3u8")) as source:
+    with server(behaviour) as url, patient(url.replace(".ts", ".m3u8")) as source:
         source.open()
         frames = read_some(source, lambda frames: bool(frames) and frames[-1].seq >= 20)
     assert frames[-1].captured_at - frames[0].captured_at >= 0.5 * (frames[-1].seq - frames[0].seq) / 25
@@ -334,7 +340,7 @@ def test_a_live_stream_in_parts_is_no_row_of_bursts(tmp_path: Path) -> None:
 
 def test_a_stream_that_changes_its_size(tmp_path: Path) -> None:
     other = write_video(tmp_path / "o.ts", [plain(250, (64, 64))] * 40, codec="mpeg2video").read_bytes()
-    with server(endless(transport_stream(tmp_path), other, every=0.05)) as url, StreamSource(url) as source:
+    with server(endless(transport_stream(tmp_path), other, every=0.05)) as url, patient(url) as source:
         source.open()
         frames = read_some(source, lambda frames: bool(frames) and frames[-1].image.max() > 230)
     last = frames[-1].image
