@@ -73,6 +73,10 @@ class FileSystem:
                 raise PermissionError(errno.EACCES, "The process cannot access the file because it is being used by another process", path)
 
 
+def _no_key(*given: object) -> None:
+    raise FileNotFoundError(errno.ENOENT, "The system cannot find the file specified")
+
+
 def become(system: str) -> None:
     for name in LIBRARIES:
         try:
@@ -90,6 +94,9 @@ def become(system: str) -> None:
     locks = types.ModuleType("msvcrt")
     vars(locks).update(LK_NBLCK=2, locking=lambda *given: None)
     sys.modules["msvcrt"] = locks
+    registry = types.ModuleType("winreg")
+    vars(registry).update(HKEY_CLASSES_ROOT=0, OpenKey=_no_key, CloseKey=lambda key: None)
+    sys.modules["winreg"] = registry
     sys.addaudithook(FileSystem())
 
 

@@ -32,14 +32,21 @@ def test_every_module_loads_and_the_doctor_looks_at_the_machine(tmp_path: Path, 
     assert ("Settings, Privacy, Camera" if system == "win32" else "System Settings, Privacy & Security") in done.stdout
 
 
+def test_without_a_virtual_camera_windows_is_told_before_anything_is_loaded(tmp_path: Path) -> None:
+    done = run(tmp_path, "win32", f"--source {ROOT / 'realtime' / 'assets' / 'source.jpg'} --input synthetic")
+    assert done.returncode == 1 and "there is no virtual camera: install OBS" in done.stderr and "compiling" not in done.stderr
+
+
 @pytest.mark.models
 def test_a_recording_on_a_full_disk_leaves_nothing_where_open_files_cannot_be_removed(tmp_path: Path, models: ModelStore) -> None:
     resource = pytest.importorskip("resource")
     source = ROOT / "realtime" / "assets" / "source.jpg"
+    live = f"--source {source} --input synthetic --size 640x360"
+    assert run(tmp_path, "win32", f"{live} --output null --frames 3").returncode == 0  # kernels, too, are files that must have room
     done = run(
         tmp_path,
         "win32",
-        f"--source {source} --input synthetic --size 640x360 --output v.mp4 --seconds 20",
+        f"{live} --output v.mp4 --seconds 20",
         prepared=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)),
     )
     assert "cannot go on writing v.mp4" in done.stderr and "internal error" not in done.stderr, done.stderr

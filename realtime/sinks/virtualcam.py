@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,10 @@ from realtime.sinks.lifecycle import Closing
 from realtime.types import OutputFrame, StreamFormat
 
 _BACKEND = "realtime-v4l2loopback"
+_OBS = "{A3FCE0F5-3493-419F-958A-ABA1250EC20B}"
+_UNITY = tuple(f"{{5C2CD55C-92AD-4999-8666-912BD3E700{number:02X}}}" for number in (16, *range(18, 91)))
+"""By what Windows knows the cameras of OBS and of Unity Capture, of which there may be 74 and one number is left out: pyvirtualcam 0.15,
+virtual_output.h of native_windows_obs and, for 64 bits, of native_windows_unity_capture."""
 _OTHERWISE = "or use --output window or --output FILE.mp4"
 
 
@@ -130,10 +135,24 @@ def find_loopback(wanted: str | None) -> str:
 
 def check_virtual_camera(wanted: str | None) -> None:
     """Raises SinkError when it can be told, without opening the camera, that frames cannot be sent to it: on Linux all but its size,
-    elsewhere only whether pyvirtualcam is there."""
+    on Windows whether there is one, elsewhere only whether pyvirtualcam is there."""
     backends = _backends()
     if wanted not in backends and sys.platform.startswith("linux"):
         loopback.refuse_unusable(find_loopback(wanted))
+    elif sys.platform == "win32" and not _is_registered():
+        raise SinkError(missing_sentence("win32"))
+
+
+def _is_registered(registry: Any = None) -> bool:
+    """Whether Windows knows a virtual camera that pyvirtualcam does: it looks at the same keys, and opens none that is not there."""
+    registry = registry or importlib.import_module("winreg")  # by name: it is on Windows only
+    for key in (_OBS, *_UNITY):
+        try:
+            registry.CloseKey(registry.OpenKey(registry.HKEY_CLASSES_ROOT, f"CLSID\\{key}"))
+        except OSError:
+            continue
+        return True
+    return False
 
 
 def _usable(path: str) -> bool:

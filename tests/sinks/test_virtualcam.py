@@ -112,6 +112,38 @@ def test_a_missing_driver_names_the_platforms_cure(platform: str, words: str) ->
     assert words in virtualcam.missing_sentence(platform)
 
 
+class Registry:
+    HKEY_CLASSES_ROOT = 0
+
+    def __init__(self, *keys: str) -> None:
+        self.keys, self.opened = keys, 0
+
+    def OpenKey(self, root: int, key: str) -> int:  # noqa: N802
+        if key.removeprefix("CLSID\\") not in self.keys:
+            raise FileNotFoundError(key)
+        self.opened += 1
+        return self.opened
+
+    def CloseKey(self, key: int) -> None:  # noqa: N802
+        self.opened -= 1
+
+
+@pytest.mark.parametrize(
+    ("keys", "there"),
+    [
+        ((), False),
+        (("{A3FCE0F5-3493-419F-958A-ABA1250EC20B}",), True),
+        (("{5C2CD55C-92AD-4999-8666-912BD3E70010}",), True),
+        (("{5C2CD55C-92AD-4999-8666-912BD3E70011}",), False),
+        (("{5C2CD55C-92AD-4999-8666-912BD3E70012}",), True),
+    ],
+)
+def test_on_windows_a_camera_is_known_by_its_key(keys: tuple[str, ...], there: bool) -> None:
+    registry = Registry(*keys)
+    assert virtualcam._is_registered(registry) is there
+    assert registry.opened == 0
+
+
 @linux
 def test_without_a_device_the_cure_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loopback, "loopbacks", list)
