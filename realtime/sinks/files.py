@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import time
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,6 +18,8 @@ Stopped = Callable[[], bool]
 Seal = Callable[[Path, Stopped], None]
 """Finishes a complete file in place before it gets its name; raises SinkError, also when the second says that it is to be broken off."""
 
+_SCANNED = (0.05, 0.1, 0.2, 0.3, 0.4)
+"""Seconds between the attempts to rename a file on Windows."""
 _BEGINNING = 16 << 10
 """Bytes that must fit on the disk: less than any video, more than the slack of a file system's blocks."""
 
@@ -79,7 +83,7 @@ class Target:
             kept = self._renamed(free(self.path))
             raise SinkError(f"another program wrote {self.path} meanwhile, which is left as it is: this one is {kept}")
         try:
-            os.replace(self.part, self.path)  # noqa: PTH105 - one atomic step on every platform
+            _put_in_place(self.part, self.path)
         except OSError as error:
             raise SinkError(f"cannot rename {self.part.name} to {self.path}: {reason(error)}; the result is in {self.part}") from error
 
@@ -107,6 +111,19 @@ class Target:
         if self._made:
             with suppress(PermissionError):
                 self.part.unlink(missing_ok=True)
+
+
+def _put_in_place(part: Path, path: Path, platform: str = sys.platform) -> None:
+    """In one step. On Windows again and again for a second: a virus scanner keeps a new file open for a moment, which forbids it.
+
+    Raises OSError.
+    """
+    for pause in _SCANNED if platform == "win32" else ():
+        with suppress(PermissionError):
+            os.replace(part, path)  # noqa: PTH105 - atomic on every platform
+            return
+        time.sleep(pause)
+    os.replace(part, path)  # noqa: PTH105
 
 
 def probe(path: Path, *, replace: bool = False) -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import os
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 
 from realtime.errors import SinkError, UsageError
+from realtime.sinks import files
 from realtime.sinks.files import Target, free, numbered, probe
 from realtime.sinks.image import IMAGE_SUFFIXES, ImageSink, save_still
 from tests.sinks.frames import colours_wrong_by, frame, number_of, picture, stream
@@ -154,3 +157,22 @@ def test_a_target_replaces_only_when_complete(tmp_path: Path) -> None:
     assert (tmp_path / "a.bin").read_bytes() == b"old" and target.part.suffix == ".bin"
     target.commit()
     assert (tmp_path / "a.bin").read_bytes() == b"new" and not target.part.exists()
+
+
+@pytest.mark.parametrize(("platform", "refusals", "works"), [("win32", 3, True), ("win32", 9, False), ("linux", 1, False)])
+def test_what_a_virus_scanner_looks_at_is_renamed_a_moment_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, platform: str, refusals: int, works: bool
+) -> None:
+    part, rename, left = tmp_path / "p.part.png", os.replace, iter(range(refusals))
+    part.touch()
+
+    def refusing(one: Path, other: Path) -> None:
+        if next(left, None) is not None:
+            raise PermissionError(errno.EACCES, "The process cannot access the file because it is being used by another process")
+        rename(one, other)
+
+    monkeypatch.setattr(os, "replace", refusing)
+    monkeypatch.setattr(files, "_SCANNED", (0.001,) * 5)
+    with nullcontext() if works else pytest.raises(PermissionError):
+        files._put_in_place(part, tmp_path / "p.png", platform)
+    assert (tmp_path / "p.png").exists() is works and part.exists() is not works
