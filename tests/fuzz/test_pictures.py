@@ -83,12 +83,12 @@ def png(width: int, height: int) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(bytes(9_000_000))) + chunk(b"IEND", b"")
 
 
-def tiff(width: int, height: int, order: str = "<") -> bytes:
-    """16-bit RGB, which is left to OpenCV."""
+def tiff(width: int, height: int, order: str = "<", bits: int = 16) -> bytes:
+    """RGB; of 32 bits Pillow does not know it, and it is left to OpenCV."""
     tags = [
         (256, 4, width),
         (257, 4, height),
-        (258, 3, 16),
+        (258, 3, bits),
         (259, 3, 1),
         (262, 3, 2),
         (273, 4, 8),
@@ -119,6 +119,19 @@ BOMBS = {
     "tiff, the other way round": tiff(100_000, 100_000, ">"),
     "tga": struct.pack("<BBBHHBHHHHBB", 0, 0, 10, 0, 0, 0, 0, 0, 65_535, 65_535, 24, 0) + b"\xff\0\0\0" * 50,
 }
+
+
+OURS = {"png": png(13_000, 12_500), "tiff": tiff(13_000, 12_500), "tiff for OpenCV": tiff(13_000, 12_500, ">", 32)}
+"""More than we open, and less than Pillow and OpenCV refuse by themselves."""
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_our_own_limit_is_below_that_of_the_decoders(name, tmp_path):
+    path = tmp_path / "photo.img"
+    path.write_bytes(OURS[name])
+    before = peak_megabytes()
+    assert outcome(path) == "photo.img has more than 150 million pixels: use a smaller copy of the photo"
+    assert peak_megabytes() - before < 150
 
 
 @pytest.mark.parametrize("name", BOMBS)

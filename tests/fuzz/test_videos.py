@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import socket
+import struct
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from realtime.sources import video
 from realtime.sources.base import EndOfStream
 from realtime.sources.video import FileSource
 from tests.fuzz.mutations import mutated
+from tests.fuzz.test_pictures import peak_megabytes
 from tests.sources.media import plain, write_video
 
 SIZE = (64, 48)
@@ -78,6 +81,24 @@ def test_a_size_that_grows_in_mid_stream_is_not_believed(tmp_path, monkeypatch):
         source.open()
         assert sum(1 for _ in frames(source)) == 3
         assert source.corrupt > 0
+
+
+def test_a_picture_that_claims_to_be_enormous_is_not_decoded(tmp_path):
+    """By the limit as it is: 81 million pixels in a JPEG's header, for which FFmpeg by itself makes room."""
+    path, rng = tmp_path / "film.avi", np.random.default_rng(1)
+    write_video(path, [rng.integers(0, 256, (960, 1280, 3), np.uint8) for _ in range(3)], codec="mjpeg")
+    data, size = bytearray(path.read_bytes()), struct.pack(">BHH", 8, 960, 1280)
+    places = [found.start() for found in re.finditer(re.escape(size), bytes(data))]
+    assert len(places) == 3
+    for place in places[1:]:  # the first gives the size of the film
+        data[place : place + len(size)] = struct.pack(">BHH", 8, 9_000, 9_000)
+    path.write_bytes(data)
+    before = peak_megabytes()
+    with FileSource(path) as source:
+        source.open()
+        assert sum(1 for _ in frames(source)) == 1
+        assert source.corrupt == 2
+    assert peak_megabytes() - before < 150
 
 
 def frames(source: FileSource):

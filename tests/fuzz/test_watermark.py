@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from realtime.trust import payload
 from realtime.trust.payload import CODED_BITS, Payload, decode, encode
 from realtime.trust.reading import read_mark
 
@@ -20,6 +21,16 @@ def test_any_soft_bits(soft):
     with np.errstate(all="ignore"):
         value = decode(soft)
     assert value is None or 0 <= value < 1 << 48
+
+
+@pytest.mark.parametrize("wrong", [1, 1 << 7, 0xFFFF])
+def test_a_mark_whose_check_does_not_fit_is_none(wrong, monkeypatch):
+    value, right = Payload().to_int(), payload._crc
+    assert decode(encode(value).astype(float)) == value
+    with monkeypatch.context() as spoilt:
+        spoilt.setattr(payload, "_crc", lambda of: right(of) ^ wrong)
+        soft = encode(value).astype(float)
+    assert decode(soft) is None
 
 
 @given(st.integers(0, (1 << 48) - 1), st.data())
