@@ -7,10 +7,12 @@ the errors that a user may read ends it with an error and leaves the input in th
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import io
 import json
 import sys
 import tempfile
+import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -128,16 +130,32 @@ def networks() -> list[bytes]:
     return [helper.make_model(graph).SerializeToString()]
 
 
+def archives() -> list[bytes]:
+    """An empty one, and one that holds the member, packed and as it is."""
+    files = [b"PK\x05\x06" + bytes(18)]
+    for way in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        file = io.BytesIO()
+        with zipfile.ZipFile(file, "w", way) as archive:
+            archive.writestr(MODELS["mesh"].member, b"no network " * 20)
+        files.append(file.getvalue())
+    return files
+
+
+def manifests() -> list[bytes]:
+    entry = manifest.Entry(
+        "openvino", "fp32", "fp32", "m.blob", "0", 3, "0", "openvino", "1", {}, [], [], {"ms": 1.0}, 1.0, "now", True, ["fp32"]
+    )
+    rows = ({"target": "x", "file": "m.blob"}, dataclasses.asdict(entry))
+    return [json.dumps({"format": manifest.FORMAT, "engines": [row]}).encode() for row in rows]
+
+
 TARGETS: dict[str, tuple[Attack, Callable[[], list[bytes]]]] = {
     "picture": (written(read_photo), pictures),
     "video": (written(play), videos),
     "config": (written(lambda path: load_settings({}, path)), lambda: [b'source = "me.jpg"\nfps = 30.0\noutput = ["a.mp4"]\n']),
     "network": (written(look_into), networks),
-    "archive": (written(lambda path: read_member(path, MODELS["mesh"])), lambda: [b"PK\x05\x06" + bytes(18)]),
-    "manifest": (
-        written(lambda path: manifest.read(path.parent, "m"), "m.json"),
-        lambda: [json.dumps({"format": manifest.FORMAT, "engines": [{"target": "x", "file": "m.blob"}]}).encode()],
-    ),
+    "archive": (written(lambda path: read_member(path, MODELS["mesh"])), archives),
+    "manifest": (written(lambda path: manifest.read(path.parent, "m"), "m.json"), manifests),
     "record": (written(lambda path: read_record(path.with_suffix(".onnx")), "m.json"), lambda: [b'{"bytes": 1, "sha256": "0"}']),
     "mark": (decode_bytes, lambda: [bytes(4 * CODED_BITS)]),
 }

