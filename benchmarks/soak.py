@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 
 import cv2
-import numpy as np
 import psutil
 
 from benchmarks import endings, harness
 from benchmarks.faults import BLOCK_SECONDS, BLOCKS, Beside, Clock, Device, Director, Faults, Network, Opened, Outlet, every_fault
 from benchmarks.harness import Row
+from benchmarks.memory import Memory, in_use
 from realtime import app, assets
 from realtime.finders import MESH, SFACE, needed
 from realtime.following import tracking
@@ -42,7 +42,9 @@ from realtime.types import Frame
 
 SUMMARY = "the pipeline under a schedule of faults: recovery, lost frames, memory, leaks, ends by signal, full disk"
 FPS = 30.0
-MB = 1e6
+WARM_UP = 300.0
+"""Seconds, or half of a shorter run: pools of pictures grow to the most that were in use at once, which takes some faults to come about,
+and the C library keeps up to 64 MB of what was freed."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,31 +67,6 @@ def run(options: argparse.Namespace) -> int:
     return harness.finish("soak", rows, settings, options.json)
 
 
-@dataclass(slots=True)
-class Memory:
-    """Resident memory now and then, and what it grows by."""
-
-    interval: float
-    process: psutil.Process = field(default_factory=psutil.Process)
-    samples: list[tuple[float, float]] = field(default_factory=list)
-    """Seconds, MB."""
-    _next: float = 0.0
-
-    def tick(self) -> None:
-        now = time.perf_counter()
-        if now >= self._next:
-            self._next = now + self.interval
-            self.samples.append((now, self.process.memory_info().rss / MB))
-
-    def growth(self, warm_up: float) -> float:
-        """MB an hour by the median of all slopes between two samples (Theil 1950, Sen 1968), those of the warm-up left out."""
-        kept = np.array([sample for sample in self.samples if sample[0] >= self.samples[0][0] + warm_up])
-        if len(kept) < 8:
-            return float("nan")
-        first, second = np.triu_indices(len(kept), len(kept) // 3)  # near ones say more of noise than of growth
-        return float(np.median((kept[second, 1] - kept[first, 1]) / (kept[second, 0] - kept[first, 0]))) * 3600
-
-
 class Soak:
     """The product's parts, with a camera, networks and a virtual camera that break to order."""
 
@@ -99,7 +76,7 @@ class Soak:
         self._outlet = Outlet(self._faults)
         self._beside = Beside(self._faults)
         self._director = Director(every_fault(self._device, self._faults), self._outlet, options.quiet, options.seed)
-        self._memory = Memory(max(self._seconds / 300, 0.5))
+        self._memory, self._in_use = (Memory(min(max(self._seconds / 300, 0.5), 2.0), *look) for look in ((), (in_use,)))
         self._pipeline = self._built(cleanup)
 
     def _built(self, cleanup: ExitStack) -> Pipeline:
@@ -141,6 +118,7 @@ class Soak:
     def _tick(self) -> None:
         self._director.tick()
         self._memory.tick()
+        self._in_use.tick()
 
     def _meanwhile(self) -> float:
         """Percent of the camera's frames that the other sink got while the outlet was blocked; not a number where it never was."""
@@ -164,7 +142,8 @@ class Soak:
         share = 100 * director.lost / max(quiet, 1)
         load = f"load {psutil.getloadavg()[0]:.1f} on {psutil.cpu_count()} cores"  # what a machine has no time for is lost too
         all_of_them = f"of {happened}, {director.rounds} rounds"
-        warm_up = min(self._seconds / 2, 300.0)  # pools of pictures grow to the most that were ever in use at once
+        warm_up = min(self._seconds / 2, WARM_UP)
+        measured = f"in {self._seconds - warm_up:.0f} s after {warm_up:.0f} s"
         return [
             *rows,
             Row("faults", "not survived", happened - survived - unfinished, "", limits.get("not_survived"), all_of_them),
@@ -172,11 +151,21 @@ class Soak:
             Row("undisturbed", "frames lost", share, "%", limits.get("lost_percent"), f"{director.lost} of {quiet}; {load}"),
             Row(BLOCKS, "frames to the other sink", self._meanwhile(), "%", limits.get("meanwhile_percent"), "of those of the camera"),
             Row("hanging network", "noticed", self._pipeline.telemetry.hangs, "", None, "times covered by the placeholder"),
-            Row("memory", "growth", self._memory.growth(warm_up), "MB/h", limits.get("growth_mb_per_hour"), f"after {warm_up:.0f} s"),
+            *self._in_use_rows(warm_up, measured, limits),
+            Row("memory", "growth", self._memory.growth(warm_up), "MB/h", limits.get("growth_mb_per_hour"), measured),
             Row("memory", "at the end", self._memory.samples[-1][1], "MB"),
             Row("after the run", "threads left", len(leaked), "", limits.get("threads"), " ".join(leaked)),
             Row("after the run", "open files left", max(_open_files() - files, 0), "", limits.get("files")),
         ]
+
+    def _in_use_rows(self, warm_up: float, measured: str, limits: dict[str, harness.Limit]) -> list[Row]:
+        """None where the allocator does not tell."""
+        last, growth = self._in_use.samples[-1][1], self._in_use.growth(warm_up)
+        rows = [
+            Row("memory in use", "growth", growth, "MB/h", limits.get("used_mb_per_hour"), measured),
+            Row("memory in use", "at the end", last, "MB"),
+        ]
+        return [] if math.isnan(last) else rows
 
 
 def _open_files() -> int:

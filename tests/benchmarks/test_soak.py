@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from benchmarks.faults import Beside, Device, Director, Fault, Faults, Opened, Outlet, every_fault
-from benchmarks.soak import Memory, Soak
+from benchmarks.memory import Memory, in_use
+from benchmarks.soak import Soak
 from realtime.errors import SinkError
 from realtime.types import Frame, OutputFrame, State, StreamFormat
 
@@ -73,8 +74,26 @@ def test_missing_frames_are_counted_in_quiet_times():
 def test_growth_is_told_through_noise(per_hour):
     rng = np.random.default_rng(2)
     memory = Memory(1.0)
-    memory.samples = [(t, 400 + 60 * (t < 60) + per_hour * t / 3600 + float(rng.normal(0, 0.02))) for t in np.arange(0.0, 600.0, 2.0)]
+    held = lambda t: 400 + 60 * (t < 60) + per_hour * t / 3600 + 11 * (rng.random() < 0.3)  # noqa: E731 - pictures, for a fault's length
+    memory.samples = [(t, held(t) + float(rng.normal(0, 0.02))) for t in np.arange(0.0, 600.0, 2.0)]
     assert memory.growth(60) == pytest.approx(per_hour, abs=1.0)
+
+
+def test_too_short_a_run_tells_no_growth():
+    memory = Memory(1.0)
+    assert np.isnan(memory.growth(50))
+    memory.samples = [(float(t), 400.0) for t in range(56)]
+    assert np.isnan(memory.growth(50))
+
+
+def test_memory_that_is_held_is_in_use_and_what_was_given_back_is_not():
+    before = in_use()
+    if np.isnan(before):
+        pytest.skip("the allocator does not tell")
+    held = np.ones(8_000_000, np.uint8)
+    assert in_use() - before == pytest.approx(8.0, abs=1.0)
+    del held
+    assert in_use() - before == pytest.approx(0.0, abs=1.0)
 
 
 def test_the_device_breaks_as_told():
