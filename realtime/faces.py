@@ -11,9 +11,10 @@ from realtime.errors import UsageError
 from realtime.values import existing_file, near_miss
 
 MAIN: Final = "main"
+ALL: Final = "all"
 REFERENCE: Final = "reference"
 INDEX: Final = "index"
-RULES: Final = (MAIN, "all", "largest", "left", "right", INDEX, REFERENCE)
+RULES: Final = (MAIN, ALL, "largest", "left", "right", INDEX, REFERENCE)
 _LAST: Final = 99
 
 Group = tuple[Path, ...]

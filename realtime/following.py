@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -20,12 +21,15 @@ from realtime.pipeline.several import InferSeveral
 from realtime.profiles import PROFILES
 from realtime.settings import Settings
 from realtime.tracking import Everyone, Gallery, People, Ranked, SeveralTracker, Tracker, TrackerSettings, largest, left, nth, right
-from realtime.tracking.choice import Choice, Rank
+from realtime.tracking.choice import Choice
+from realtime.tracking.preference import Rank
 from realtime.types import Floats, Image
 from realtime.vision import geometry
 
 MOST_FACES: Final = 8
 """Faces swapped at once with `--faces all`: the main ones, the others are hidden. Each costs a look of the mesh network and a swap."""
+_PATIENCE: Final = 1.0
+"""Seconds after which a place chooses anew when the face that it chose is lost, or is another's."""
 _RANKS: Mapping[str, Rank] = MappingProxyType({"largest": largest, "left": left, "right": right})
 
 Stage = Infer | InferSeveral
@@ -81,10 +85,14 @@ def infer_stage(
 ) -> Stage:
     """`known`: what `references` gave. `patient`: for a picture."""
     rule, tracked = faces.rule(settings.faces), tracking(settings, patient)
-    if rule.name == faces.MAIN and not settings.map:
-        return Infer(Tracker(detector, landmarker, recogniser, tracked), swapper, identities, controls)
-    tracker = SeveralTracker(detector, landmarker, _choice(rule, recogniser, known, tracked), tracked)
-    return InferSeveral(tracker, swapper, identities, controls, [number for number, _ in settings.map])
+    if settings.map or rule.name in (faces.ALL, faces.REFERENCE):
+        tracker = SeveralTracker(detector, landmarker, _choice(recogniser, known, tracked), tracked)
+        return InferSeveral(tracker, swapper, identities, controls, [number for number, _ in settings.map])
+    one = Tracker(detector, landmarker, recogniser, tracked)
+    if rule.name != faces.MAIN:
+        rank = nth(rule.number) if rule.name == faces.INDEX else _RANKS[rule.name]
+        one = Tracker(detector, landmarker, recogniser, replace(tracked, takeover=_PATIENCE), Ranked(rank))
+    return Infer(one, swapper, identities, controls)
 
 
 def beside(stage: Stage, settings: Settings, swapped_by: str) -> Stage | Halves:
@@ -98,9 +106,7 @@ def beside(stage: Stage, settings: Settings, swapped_by: str) -> Stage | Halves:
     return Halves(stage.follow, stage.swap) if free else stage
 
 
-def _choice(rule: faces.Rule, recogniser: Recogniser | None, known: Sequence[Floats], settings: TrackerSettings) -> Choice:
+def _choice(recogniser: Recogniser | None, known: Sequence[Floats], settings: TrackerSettings) -> Choice:
     if known and recogniser is not None:
         return People(Gallery(recogniser, known, settings.similarity), settings)
-    if rule.name == "all":
-        return Everyone(MOST_FACES, settings.patient)
-    return Ranked(nth(rule.number) if rule.name == faces.INDEX else _RANKS[rule.name])
+    return Everyone(MOST_FACES, settings.patient)

@@ -9,7 +9,8 @@ from realtime.tracking.company import Company
 from realtime.tracking.followed import Followed
 from realtime.tracking.identity import Enrolment, Finding
 from realtime.tracking.moment import Moment
-from realtime.tracking.others import GAP, Other, main_score
+from realtime.tracking.others import GAP, Other
+from realtime.tracking.preference import Preference
 from realtime.tracking.state import TrackerSettings
 from realtime.tracking.surroundings import Surroundings
 from realtime.types import Box, Face, Landmarks
@@ -39,8 +40,15 @@ class Checks:
     """Of the one followed face. At most one a frame: a detection and an embedding together could cost a frame."""
 
     def __init__(
-        self, followed: Followed, surroundings: Surroundings, enrolment: Enrolment, company: Company, settings: TrackerSettings
+        self,
+        followed: Followed,
+        surroundings: Surroundings,
+        enrolment: Enrolment,
+        company: Company,
+        preference: Preference,
+        settings: TrackerSettings,
     ) -> None:
+        self._preference = preference
         self._followed = followed
         self._surroundings = surroundings
         self._enrolment = enrolment
@@ -66,13 +74,17 @@ class Checks:
         """The slow detection: is the mesh where a face is, and is this still the main face?"""
         seen = self._surroundings.look(moment, apart_from=face)
         own, watch = self._surroundings.own, self._followed.watch
+        adrift = own is None and not self._followed.confirmed(moment, face.landmarks)
+        rivals = self._rivals(moment, face, seen)
         for other in seen:
-            drifted = own is None and self._followed.in_place(other, reach=1.0)
-            if drifted or self._challenged(moment, other, face):
+            drifted = adrift and not other.suspect and self._followed.in_place(other, reach=1.0)
+            if drifted or any(other is rival for rival in rivals):
                 mesh = self._followed.start(moment, other.detection)
                 if isinstance(mesh, Landmarks):
                     return self._go_over(moment, other, mesh, drifted)
-        if own is None and not self._followed.confirmed(moment, face.landmarks):
+        if self._preference.nobody:
+            return Loss("nobody is the one to swap", somebody_else=True)
+        if adrift:
             return Loss("not on a face")
         if watch.stranger_since is not None and not watch.suspects:
             watch.suspects = [other for other in seen if moment.at >= other.next_look][:2]
@@ -86,18 +98,17 @@ class Checks:
         self._company.handed_over(moment.at, self._followed.face)
         return Change(self._followed.take(moment, mesh), "challenged")
 
-    def _challenged(self, moment: Moment, other: Other, face: Face) -> bool:
-        """Whether another face has beaten the followed one clearly, several checks in a row; a picture, which never moves, cannot."""
-        if moment.at < other.next_check:
-            return False
-        other.next_check = moment.at + self._settings.detect_every
+    def _rivals(self, moment: Moment, face: Face, seen: list[Other]) -> list[Other]:
+        """Who is to get the swap instead; nobody before it is known who has it."""
+        if self._company.closed:
+            self._preference.reset()
+            return []
         # Unseen by the detector, the followed face counts half: it may be a mesh that holds on to nothing.
         own = self._surroundings.own
         box, sure = (own.box, own.score) if own is not None else (face.box, 0.5 * face.landmarks.presence)
-        height, width = moment.image.shape[:2]
-        ahead = other.moved and other.score > self._settings.challenge_ratio * main_score(box, sure, height, width)
-        other.wins = other.wins + 1 if ahead else 0
-        return other.wins >= self._settings.challenge_checks
+        rivals = self._preference.rivals(moment.at, box, sure, seen, moment.image.shape)
+        self._surroundings.next_look = min(self._surroundings.next_look, moment.at + self._preference.again)
+        return rivals
 
     # -- who --------------------------------------------------------------------------------------------------
 

@@ -58,6 +58,8 @@ class Company:
 
     def reset(self) -> None:
         """Forget everything."""
+        self._first = True
+        """Nobody was followed yet: whoever else is in view when somebody is taken up for the first time is somebody else."""
         self._wary = False
         """The swap went over from one person to another, so whoever comes may be the first: from then on everybody else is hidden."""
         self.lost()
@@ -76,6 +78,7 @@ class Company:
         self._before = 1  # faces in view before the cut
         self._count = 1  # faces in view at the last look
         self._asked = -math.inf
+        self._viewed = -math.inf
         self._track = -1
 
     # -- the frame ----------------------------------------------------------------------------------------------
@@ -85,8 +88,9 @@ class Company:
         cut = self._picture.cut(moment.image)
         new = self._track not in (-1, face.track)  # looks like another all of a sudden
         if cut or new:
-            self._cut = cut or self._cut
-            self._cut_at, self._before, self._clean = moment.at, self._count, 0
+            lately = sum(moment.at - other.last <= _MISSED for other in self._surroundings.others.faces)
+            self._cut = cut or self._cut or lately > 0
+            self._cut_at, self._before, self._clean = moment.at, max(self._count, 1 + lately if new else 0), 0
         known = [self._place(other, moment.at) for other in self._around(moment.at)]
         self.urgent = cut or new or self._picture.came(moment.image, moment.at, face.box, known)
         due = moment.at if self.urgent else self._due(moment.at, face)
@@ -101,7 +105,12 @@ class Company:
         if self._surroundings.viewed_at != moment.at:
             return
         seen = [other for other in self._surroundings.others.faces if other.last == moment.at]
-        new = [other for other in seen if other.first == moment.at]
+        new = [other for other in seen if other.first > self._viewed]
+        if self._first:
+            for other in new:
+                other.cleared = True
+            self._first, new = False, []
+        self._viewed = moment.at
         self._picture.looked(moment.at, face.box, bool(new))
         self._count = len(seen) + 1
         self._came(moment.at, face, new)
@@ -194,8 +203,8 @@ class Company:
             return
         for other in self._around(at):
             other.cleared = True
-            if self._partner_missed and other.last < self._surroundings.viewed_at:
-                self._surroundings.others.remove(other)  # behind the person: a newcomer when seen again
+            missed = self._partner_missed and other.last < self._surroundings.viewed_at
+            other.away = missed and not other.suspect  # behind the person, or overlooked
         self._contact = self._touching
         self._partner_missed = False
 
@@ -211,8 +220,9 @@ class Company:
 
     @property
     def tellable(self) -> bool:
-        """Whether a look at the followed face says who is followed: not while two faces are on top of each other."""
-        return not self._touching
+        """Whether a look at the followed face says who is followed: not while two faces are on top of each other. Nor is somebody learned as
+        the person while that may be another one."""
+        return not self._touching and (self._enrolment.known or not self.closed)
 
     # -- what may be shown --------------------------------------------------------------------------------------
 
@@ -233,7 +243,7 @@ class Company:
         """Where those are who may be the person."""
         known, doubted = self._enrolment.known, self._followed.watch.doubted
         for other in self._around(at):
-            if other.suspect or (known and (doubted or not other.cleared)):
+            if other.suspect or (self._wary and other.moved) or (known and (doubted or not other.cleared)):
                 yield self._place(other, at)
         if self._wary or (known and doubted):
             yield from self._surroundings.at_border(at)
@@ -260,6 +270,8 @@ class Company:
         """Whoever is in view, as far as is known: the detector misses faces, and some are behind others."""
         for other in list(self._surroundings.others.faces):
             unseen = self._surroundings.viewed_at - other.last
+            if other.away:
+                continue
             if unseen <= 0 or at - other.last <= self._patience(other):
                 yield other
 

@@ -104,10 +104,6 @@ class Crew:
                     self.lose(moment, member)
         return reason
 
-    def doubled(self) -> bool:
-        """Whether two meshes may hold on to one face: the detector has to say."""
-        return any(self._doubles(member) for member in self.members)
-
     def _doubles(self, member: Member) -> bool:
         assert member.box is not None
         others = (each.box for each in self.members if each is not member)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from time import perf_counter
 
@@ -35,7 +34,6 @@ class Crowd:
 
     def reset(self) -> None:
         self._others.clear()
-        self.next_look = -math.inf
         self._behind.clear()
         self._border.clear()
 

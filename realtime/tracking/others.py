@@ -64,6 +64,8 @@ class Other:
     """The followed face was found to be the person while this one was in view: it is somebody else."""
     suspect: bool = False
     """It may be the person, or one who was followed before, and no look can tell: not to be seen."""
+    away: bool = False
+    """Unseen, and not in the way: the followed face was found to be the person since."""
     velocity: tuple[float, float] = (0.0, 0.0)
     """Of its centre lately, in pixels a second."""
     looks: int = 0
@@ -81,7 +83,7 @@ class Other:
         if at - self.last > GAP:
             self.since = at
         self.smooth = Box(*(s + gain * (b - s) for s, b in zip(self.smooth, detection.box, strict=True)))
-        self.detection, self.score, self.last = detection, score, at
+        self.detection, self.score, self.last, self.away = detection, score, at, False
         (ax, ay), (sx, sy) = self.anchor.centre, self.smooth.centre
         size = max(self.anchor.width, self.anchor.height)
         grown = abs(max(self.smooth.width, self.smooth.height) - size)

@@ -32,8 +32,6 @@ _TOUCH = 0.15
 class People(Choice):
     """The people of a gallery, each followed once at most."""
 
-    always_looks = True
-
     def __init__(self, gallery: Gallery, settings: TrackerSettings) -> None:
         self._gallery = gallery
         self._settings = settings

@@ -8,6 +8,7 @@ from realtime.tracking.followed import Followed
 from realtime.tracking.identity import Enrolment
 from realtime.tracking.moment import Moment
 from realtime.tracking.others import Other, near
+from realtime.tracking.preference import Preference
 from realtime.tracking.state import TrackerSettings
 from realtime.tracking.surroundings import Surroundings
 from realtime.types import Face, Landmarks
@@ -17,8 +18,15 @@ class Search:
     """For the one face to be followed."""
 
     def __init__(
-        self, followed: Followed, surroundings: Surroundings, enrolment: Enrolment, company: Company, settings: TrackerSettings
+        self,
+        followed: Followed,
+        surroundings: Surroundings,
+        enrolment: Enrolment,
+        company: Company,
+        preference: Preference,
+        settings: TrackerSettings,
     ) -> None:
+        self._preference = preference
         self._followed = followed
         self._surroundings = surroundings
         self._enrolment = enrolment
@@ -30,8 +38,10 @@ class Search:
         if moment.at < self._surroundings.next_look:
             return None, "waiting"
         seen = self._surroundings.look(moment)
-        reason = self._surroundings.nobody
-        for other in sorted(seen, key=lambda face: self._urgency(moment, face))[:2]:
+        best, reason = self._preference.best(seen), self._surroundings.nobody
+        if best is None:
+            return None, "nobody is the one to swap" if seen else reason
+        for other in sorted(seen, key=lambda face: (*self._urgency(moment, face), face is not best))[:2]:
             mesh, reason = self._take_up(moment, other, seen)
             if mesh is not None:
                 self._surroundings.others.remove(other)
@@ -61,7 +71,7 @@ class Search:
     def _take_up(self, moment: Moment, other: Other, seen: list[Other]) -> tuple[Landmarks | None, str]:
         """The mesh of a face that may be followed from now on, or None and why not."""
         known = self._enrolment.known
-        allowed = self._resumes(moment, other) or (not known and self._welcome(moment, other))
+        allowed = self._resumes(moment, other) or (not known and self._welcome(moment, other, seen))
         if not (allowed or known):
             return None, "still picture"
         takes_over = not allowed and self._takes_over(moment, other, seen)
@@ -77,11 +87,15 @@ class Search:
         self._enrolment.clear()
         return mesh, "taken over"
 
-    def _welcome(self, moment: Moment, other: Other) -> bool:
+    def _welcome(self, moment: Moment, other: Other, seen: list[Other]) -> bool:
         """With nobody enrolled: anyone at first; after a loss a face that moves, that is about where the loss was, or that stays."""
         box = self._followed.box
+        if not self._preference.allows(other, seen):
+            return False
         if box is None:
             return True
+        if moment.at - self._followed.lost_at < self._preference.patience:
+            return self._followed.in_place(other, reach=0.9)
         staying = moment.at - max(other.since, self._followed.lost_at) >= self._settings.takeover
         return other.moved or staying or near(other.detection.box, box, reach=1.5)
 
@@ -92,4 +106,4 @@ class Search:
         alone = len(alive) == 1 and moment.at - lost_at >= self._settings.long_loss
         wait = self._settings.takeover_alone if alone else self._settings.takeover
         staying = moment.at - max(other.since, lost_at) >= wait
-        return staying and other.stranger and bool(alive) and alive[0] is other
+        return staying and other.stranger and self._preference.best(alive) is other

@@ -1,4 +1,4 @@
-"""The tracker of several faces, and of one that is chosen by a rule: one decision a frame."""
+"""The tracker of several faces: one decision a frame, each after a look of the detector, for a newcomer must not be seen as they are."""
 
 from __future__ import annotations
 
@@ -63,7 +63,6 @@ class SeveralTracker:
     """Follows the faces that a rule chooses. Not thread-safe; deterministic: the only clock is `at`."""
 
     def __init__(self, detector: Detector, landmarker: Landmarker, choice: Choice, settings: TrackerSettings) -> None:
-        self._settings = settings
         self._choice = choice
         self._crowd = Crowd(detector, settings)
         self._crew = Crew(landmarker, Confirmation(detector), settings, count(1))
@@ -89,15 +88,13 @@ class SeveralTracker:
         if cut:
             self._absent.clear()
         reason = self._crew.follow(moment)
-        if cut or self._look_due(at):
-            reason = self._look(moment) or reason
+        reason = self._look(moment) or reason
         self._choice.check(moment, self._crew, self._crowd)
         self._crew.forget(moment)
         return self._answer(moment, reason)
 
     def _begin(self, moment: Moment) -> None:
         if not 0 <= moment.at - self._at <= _STALLED:
-            self._crowd.next_look = moment.at
             self._crew.reschedule(moment.at)
         self._at = moment.at
         if moment.image.shape[:2] != self._shape:
@@ -105,14 +102,9 @@ class SeveralTracker:
                 self._crew.lose(moment, member)
         self._shape = moment.image.shape[:2]
 
-    def _look_due(self, at: float) -> bool:
-        searching = self._crew.lost or not self._crew.members
-        return bool(self._choice.always_looks or searching or at >= self._crowd.next_look or self._crew.doubled())
-
     def _look(self, moment: Moment) -> str:
         found, seen = self._crowd.look(moment, self._crew.boxes())
         self._found = sum(found) + len(seen)
-        self._crowd.next_look = moment.at + self._settings.detect_every
         reason = self._crew.check(moment, found)
         self._choice.choose(moment, self._crew, self._crowd, seen)
         return reason or ("" if seen or self._crew.members else "no detection")
@@ -126,8 +118,7 @@ class SeveralTracker:
             lost.append(Lost(tuple(clipped(box, image) for box in places if box is not None), member.lost_at))
         others = (other for other in self._crowd.in_view(moment.at) if not self._choice.shows(other, crew))
         unseen = [drifted(other.detection.box, other.last, moment.at) for other in others]
-        if self._choice.always_looks:
-            unseen += self._crowd.behind(moment.at) + self._crowd.at_border(moment.at) + self._gone(moment.at)
+        unseen += self._crowd.behind(moment.at) + self._crowd.at_border(moment.at) + self._gone(moment.at)
         hidden = tuple(clipped(box, image) for box in (*unseen, *crew.released))
         settled = self._settled(moment, faces, lost, hidden)
         return SeveralTracked(faces, tuple(lost), hidden, reason, moment.times, not settled)
@@ -140,7 +131,7 @@ class SeveralTracker:
         return list(self._absent.places(at))
 
     def _settled(self, moment: Moment, faces: Sequence[Chosen], lost: Sequence[Lost], hidden: Sequence[Box]) -> bool:
-        """Whether it is known where everybody is, as far as the rule hides anybody."""
+        """Whether it is known where everybody is."""
         gone = [member.box for member in self._crew.lost if member.lost_at == moment.at and member.box is not None]
         places = [*(chosen.face.box for chosen in faces), *(box for each in lost for box in each.boxes), *hidden]
-        return self._settling.over(moment.at, self._found, gone, places) or not self._choice.always_looks
+        return self._settling.over(moment.at, self._found, gone, places)

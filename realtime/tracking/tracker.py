@@ -13,6 +13,7 @@ from realtime.tracking.follow import Miss, clipped
 from realtime.tracking.followed import Followed
 from realtime.tracking.identity import Enrolment
 from realtime.tracking.moment import Moment
+from realtime.tracking.preference import MainFace, Preference
 from realtime.tracking.search import Search
 from realtime.tracking.state import Status, Tracked, TrackerSettings
 from realtime.tracking.surroundings import Surroundings
@@ -23,16 +24,26 @@ _STALLED = 1.0
 
 
 class Tracker:
-    """Follows the main face from frame to frame. Not thread-safe; deterministic: the only clock is `at`."""
+    """Follows one face from frame to frame: the main one, or whom its preference prefers. Not thread-safe; deterministic: the only clock
+    is `at`."""
 
-    def __init__(self, detector: Detector, landmarker: Landmarker, recogniser: Recogniser | None, settings: TrackerSettings) -> None:
+    def __init__(
+        self,
+        detector: Detector,
+        landmarker: Landmarker,
+        recogniser: Recogniser | None,
+        settings: TrackerSettings,
+        preference: Preference | None = None,
+    ) -> None:
+        """`preference`: the main face when None."""
         self._settings = settings
         self._followed = Followed(landmarker, Confirmation(detector), settings, count(1))
         self._surroundings = Surroundings(detector, settings)
         self._enrolment = Enrolment(recogniser, settings.similarity)
         self._company = Company(self._followed, self._surroundings, self._enrolment)
-        self._checks = Checks(self._followed, self._surroundings, self._enrolment, self._company, settings)
-        self._search = Search(self._followed, self._surroundings, self._enrolment, self._company, settings)
+        self._preference = preference or MainFace(settings)
+        parts = self._followed, self._surroundings, self._enrolment, self._company, self._preference
+        self._checks, self._search = Checks(*parts, settings), Search(*parts, settings)
         self.reset()
 
     def reset(self) -> None:
@@ -41,6 +52,7 @@ class Tracker:
         self._surroundings.reset()
         self._followed.reset()
         self._company.reset()
+        self._preference.reset()
         self._shape: tuple[int, ...] = (0, 0)
         self._at = -math.inf
 
@@ -93,6 +105,7 @@ class Tracker:
         return self._lost(moment, reason)
 
     def _lose(self, moment: Moment) -> None:
+        self._preference.reset()
         self._company.lost()
         self._surroundings.next_look = moment.at + self._settings.detect_lost_every if moment.detected else moment.at
         self._followed.lose(moment.at)

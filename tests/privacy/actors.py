@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path as FilePath
 
 import cv2
 import numpy as np
 
+from realtime.following import infer_stage
 from realtime.pipeline.controls import Controls
 from realtime.pipeline.finish import Finisher
 from realtime.pipeline.infer import Infer
 from realtime.pipeline.pipeline import Pipeline
 from realtime.pipeline.several import InferSeveral
+from realtime.settings import Settings
 from realtime.sources.base import EndOfStream, SourceInfo
 from realtime.sources.sync import Managed
 from realtime.tracking import Everyone, SeveralTracker, Tracker, TrackerSettings
@@ -152,6 +155,17 @@ def watched_all(play: Play, on_lost: str = "hide", behind: bool = False) -> Watc
     detector, landmarker = (sight, sight) if behind else (SceneDetector(scene.scene), SceneLandmarker(scene.scene))
     tracker = SeveralTracker(detector, landmarker, Everyone(8), TrackerSettings())
     return seen(InferSeveral(Prompted(scene, play, tracker), Covering(), [Somebody("anna")], Controls()), play, on_lost)
+
+
+def watched_place(play: Play, rule: str, identity: bool = True) -> Watch:
+    """With `--faces largest` and the like, as the program builds it."""
+    scene = Run(*play.people)
+    sight = Sight(scene.scene)
+    settings = Settings(sources=((FilePath("me.jpg"),),), faces=rule, profile="fast" if identity else "light")
+    recogniser = SceneRecogniser(scene.scene) if identity else None
+    infer = infer_stage(settings, sight, sight, recogniser, Covering(), [Somebody("anna")], Controls())
+    infer._tracker = Prompted(scene, play, infer._tracker)
+    return seen(infer, play, "hide")
 
 
 def seen(infer, play: Play, on_lost: str) -> Watch:

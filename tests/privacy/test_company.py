@@ -8,7 +8,7 @@ import pytest
 
 from realtime.tracking import TrackerSettings
 from realtime.types import State
-from tests.privacy.actors import FPS, Play, improvised, watched, watched_all
+from tests.privacy.actors import FPS, Play, improvised, watched, watched_all, watched_place
 from tests.tracking.scene import HEIGHT, WIDTH, Person, at, between, either, seated, walk
 
 RECOGNISER = pytest.mark.parametrize("identity", [True, False], ids=["with a recogniser", "without"])
@@ -144,6 +144,27 @@ def test_scenes_by_chance(seed):
     assert watched(improvised(300 + seed), settings=TrackerSettings(detect_every=2.0)).leaks == []
     assert watched(improvised(400 + seed, people=3), identity=False, settings=TrackerSettings(detect_every=4.0)).leaks == []
     assert watched_all(improvised(500 + seed, people=3, marked=3)).leaks == []
+
+
+@RECOGNISER
+@pytest.mark.parametrize("rule", ["left", "index:1", "largest"])
+def test_who_had_the_swap_by_place_is_never_seen_after(rule, identity):
+    """Somebody larger walks by in front, and stays on the other side: the place's choice by then, and the user is not."""
+    passer = then(walk(700, 150, 240, 150, 1.0, 2.0), (150, 240, 150), 3.0)
+    scene = play(seated(350, 240, 125), passer, seconds=5.0)
+    scene.people[1].score = 0.95
+    watch = watched_place(scene, rule, identity)
+    assert watch.leaks == [] and set(watch.states[:25]) == {State.SWAPPED}
+    assert watch.states[-1] is State.SWAPPED
+
+
+@pytest.mark.parametrize("seed", [302, 308, 316])
+def test_scenes_by_chance_with_a_place(seed):
+    scene = improvised(seed)
+    for person in scene.people:
+        person.score = 0.95
+    assert watched_place(scene, "left").leaks == []
+    assert watched_place(scene, "left", identity=False).leaks == []
 
 
 @pytest.mark.parametrize("seed", [318, 319, 325])
