@@ -220,8 +220,8 @@ class Company:
 
     @property
     def tellable(self) -> bool:
-        """Whether a look at the followed face says who is followed: not while two faces are on top of each other. Nor is somebody learned as
-        the person while that may be another one."""
+        """Whether a look at the followed face says who is followed: not while two faces are on top of each other. Nor is somebody
+        learned as the person while that may be another one."""
         return not self._touching and (self._enrolment.known or not self.closed)
 
     # -- what may be shown --------------------------------------------------------------------------------------
