@@ -112,7 +112,8 @@ def read(folder: Path, model: str, asked: str = "") -> list[Entry]:
         return []
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         cure = f"{rebuild_command(asked or model, folder)} --force"
-        raise BackendError(f"the manifest {path.name} makes no sense ({error}): run `{cure}`") from error
+        why = " ".join("".join(sign if sign.isprintable() else " " for sign in str(error)).split())  # it may quote what is in there
+        raise BackendError(f"the manifest {path.name} makes no sense ({why}): run `{cure}`") from error
 
 
 def _checked(entry: Entry) -> Entry:
