@@ -64,6 +64,9 @@ class Checks:
             return self._suspect(moment, watch.suspects.pop(0))
         if moment.at >= watch.next_look and self._company.tellable and self._telling(moment, face):
             return self._identity(moment, face)
+        untold = self._company.untold(moment.at)
+        if untold is not None:
+            return self._once_more(moment, untold)
         if moment.at >= self._surroundings.next_look:
             return self._place(moment, face)
         return None
@@ -148,6 +151,11 @@ class Checks:
             self._company.handed_over(moment.at)
             watch.begin(moment.at)
         return None
+
+    def _once_more(self, moment: Moment, other: Other) -> None:
+        """Is this other face the person, too?"""
+        mesh = self._followed.start(moment, other.detection)
+        self._enrolment.once_more(moment, mesh.points if isinstance(mesh, Landmarks) else None, other)
 
     def _suspect(self, moment: Moment, other: Other) -> Change | None:
         """A stranger is followed: is this other face the person?"""

@@ -3,6 +3,7 @@
 A mesh that follows one face goes over to another where the two cross, and nothing in the mesh tells. So the detector looks the more often
 the nearer another face is; from the moment in which two touch nothing is shown of either until they are apart; and afterwards everybody
 else is hidden until a look at the identity has found the person under the mesh. The same doubt comes with a cut, a loss, a jump.
+Whoever comes into view is looked at, too, and stays hidden when it is the person once more: in a mirror, on a screen, in a dissolve.
 """
 
 from __future__ import annotations
@@ -44,6 +45,10 @@ _ASK = 0.5
 """Seconds at least between looks at the identity because somebody new came into view."""
 _OFTEN = 0.1
 """Seconds between looks of the detector while somebody has to stay hidden."""
+_JUST = 0.3
+"""Seconds since a face was seen, at most, for it to be looked at where it was."""
+_FIRST = 1.0
+"""Seconds for which others are hidden until it is known who is followed: one of them may be a mirror image."""
 _CLEAN, _SETTLE = 5, 1.5
 """After a cut: looks in a row that must find as many faces as before where no recogniser can tell, and seconds after which it is over."""
 
@@ -224,6 +229,13 @@ class Company:
         learned as the person while that may be another one."""
         return not self._touching and (self._enrolment.known or not self.closed)
 
+    def untold(self, at: float) -> Other | None:
+        """A face seen just now of which it is not known yet whether it is the person a second time."""
+        if not self._enrolment.known or self._followed.watch.doubted or self._contact:
+            return None
+        fresh = (other for other in self._around(at) if other.last >= self._surroundings.viewed_at and at - other.last < _JUST)
+        return next((other for other in fresh if not (other.told or other.suspect) and at >= other.next_look), None)
+
     # -- what may be shown --------------------------------------------------------------------------------------
 
     @property
@@ -242,8 +254,10 @@ class Company:
     def hidden(self, at: float) -> Iterator[Box]:
         """Where those are who may be the person."""
         known, doubted = self._enrolment.known, self._followed.watch.doubted
+        first = self._enrolment.possible and not known and at - self._followed.since < _FIRST
         for other in self._around(at):
-            if other.suspect or (self._wary and other.moved) or (known and (doubted or not other.cleared)):
+            doubtful = doubted or not (other.cleared and other.told)
+            if other.suspect or first or (self._wary and other.moved) or (known and doubtful):
                 yield self._place(other, at)
         if self._wary or (known and doubted):
             yield from self._surroundings.at_border(at)
@@ -264,6 +278,8 @@ class Company:
             due = min(due, other.last + max(0.0, _gap(face.box, other.detection.box) - _NEAR * size) / speed)
             if other.suspect:
                 due = min(due, other.last + _OFTEN)
+            elif self._enrolment.known and not other.told:
+                due = min(due, max(other.last + _OFTEN, other.next_look))
         return due
 
     def _around(self, at: float) -> Iterator[Other]:

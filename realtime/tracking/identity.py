@@ -29,6 +29,10 @@ _DOUBTS = 3
 """Looks in a row below the same-person cosine that make a followed face a stranger: a hand or a shadow fails one."""
 _PROOFS = 3
 """Looks in a row above the same-person cosine, but not surely so, that make an unproven face the person."""
+_FRONTAL = 0.35
+"""How far a face may be turned for a look to tell who it is, see `pose.turn`."""
+_UNTOLD = 4
+"""Looks after which a face that never showed itself to the camera, or is too small for a mesh, counts as somebody else: 3 s."""
 _SOON = 0.2
 """Seconds between looks at an unproven face."""
 _CROWD = 7.0
@@ -91,6 +95,16 @@ class Enrolment:
         other.looked(moment.at, same)
         return same
 
+    def once_more(self, moment: Moment, points: Floats | None, other: Other) -> None:
+        """See whether a face in view is the person enrolled a second time: a mirror, a screen, two shots in one picture. No mesh, or a
+        turned one, tells nothing; the look is booked all the same."""
+        telling = points is not None and abs(turn(geometry.five_points(points))) <= _FRONTAL
+        cosine = self.look(moment, points, learn=False) if points is not None and telling else 0.0
+        other.looked(moment.at, cosine >= self.same_person if telling else False)
+        other.likely += cosine >= self.same_person
+        other.suspect |= cosine >= self.sure or other.likely >= _PROOFS
+        other.told |= (telling and cosine < self.same_person) or other.looks >= _UNTOLD
+
     def clear(self) -> None:
         self._kept.clear()
 
@@ -143,7 +157,7 @@ class Watch:
 
     def frontal_enough(self, points: Floats, at: float, known: bool) -> bool:
         """Whether a look would tell anything; puts it off when not. A first look decides what all others are compared with."""
-        if abs(turn(geometry.five_points(points))) <= (0.35 if known else 0.25):
+        if abs(turn(geometry.five_points(points))) <= (_FRONTAL if known else 0.25):
             return True
         self.next_look = at + 0.2
         return False

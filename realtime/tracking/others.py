@@ -62,6 +62,10 @@ class Other:
     """When the next of them may be: looks may come in every frame."""
     cleared: bool = False
     """The followed face was found to be the person while this one was in view: it is somebody else."""
+    told: bool = False
+    """Its own identity was looked at, or cannot be: it is not the person a second time, in a mirror or on a screen."""
+    likely: int = 0
+    """Looks that found it like the person, but not surely so."""
     suspect: bool = False
     """It may be the person, or one who was followed before, and no look can tell: not to be seen."""
     away: bool = False
@@ -81,7 +85,7 @@ class Other:
         passed, (speed_x, speed_y) = max(at - self.last, _INSTANT), self.velocity
         self.velocity = 0.5 * (speed_x + (x - before_x) / passed), 0.5 * (speed_y + (y - before_y) / passed)
         if at - self.last > GAP:
-            self.since = at
+            self.since, self.told = at, False
         self.smooth = Box(*(s + gain * (b - s) for s, b in zip(self.smooth, detection.box, strict=True)))
         self.detection, self.score, self.last, self.away = detection, score, at, False
         (ax, ay), (sx, sy) = self.anchor.centre, self.smooth.centre
