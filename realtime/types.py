@@ -69,6 +69,11 @@ class Frame:
     media_time: float | None = None
     """Presentation time in seconds within a file; None for live sources."""
 
+    @property
+    def time(self) -> float:
+        """Seconds by which faces are followed: a film's own, however fast it is worked on, so that all machines make the same of it."""
+        return self.captured_at if self.media_time is None else self.media_time
+
 
 @dataclass(frozen=True, slots=True)
 class Detection:

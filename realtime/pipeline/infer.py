@@ -66,7 +66,7 @@ def follow(tracker: Callable[[Image, float], Found], frame: Frame) -> Followed[F
     """The first half of the infer stage; what the tracker raises is the second half's affair."""
     start = perf_counter()
     try:
-        return Followed(frame, tracker(frame.image, frame.captured_at), perf_counter() - start)
+        return Followed(frame, tracker(frame.image, frame.time), perf_counter() - start)
     except Exception as error:
         return Followed(frame, error, perf_counter() - start)
 
@@ -148,7 +148,7 @@ class Infer:
         self._company = bool(tracked.hidden)
         if tracked.face is None:
             return self._lost(frame, tracked, times)
-        self._last, self._seen_at = tracked.face.box, frame.captured_at
+        self._last, self._seen_at = tracked.face.box, frame.time
         self._scenery.found()
         hidden = None if tracked.anywhere else grow(self._last, HIDE_MARGIN)
         also = tuple(grow(box, HIDE_MARGIN) for box in tracked.hidden)
@@ -197,7 +197,7 @@ class Infer:
         """
         if self._last is None:
             return None
-        cover = grow(self._last, HIDE_MARGIN + HIDE_GROWTH * max(0.0, frame.captured_at - self._seen_at))
+        cover = grow(self._last, HIDE_MARGIN + HIDE_GROWTH * max(0.0, frame.time - self._seen_at))
         return None if self._scenery.lost(frame.image, self._last, (cover,)) else cover
 
     def _gone(self) -> State:

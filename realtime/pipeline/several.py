@@ -113,7 +113,7 @@ class InferSeveral:
 
     def _decide(self, frame: Frame, tracked: Tracked) -> Verdict:
         times = {part: seconds for part, seconds in tracked.times.items() if seconds > 0}
-        self._clear_seats(frame.captured_at)
+        self._clear_seats(frame.time)
         if tracked.anywhere:
             state = State.PAUSED if self._controls.paused else State.LOST if self._swapped_once else State.STARTING
             return self._nobody(frame, state, [], CUT, times)
@@ -124,7 +124,7 @@ class InferSeveral:
         patches, unswapped, failure = self._swap_all(frame, tracked.faces)
         if tracked.faces:
             times["swap"] = perf_counter() - start
-        hidden = [grow(box, HIDE_MARGIN) for box in (*unswapped, *tracked.others)] + self._covers(tracked, frame.captured_at, bool(patches))
+        hidden = [grow(box, HIDE_MARGIN) for box in (*unswapped, *tracked.others)] + self._covers(tracked, frame.time, bool(patches))
         reason = failure or tracked.reason
         if patches:
             self._swapped_once = True
@@ -185,7 +185,7 @@ class InferSeveral:
 
     def _swap(self, frame: Frame, chosen: Chosen) -> Patch | None:
         seat = self._seat(chosen.face.track)
-        seat.seen_at = frame.captured_at
+        seat.seen_at = frame.time
         wanted = self._controls.source if chosen.person is None or not self._sources else self._sources[chosen.person]
         wanted = min(wanted, len(self._identities) - 1)
         if wanted != seat.source:

@@ -66,8 +66,8 @@ class Checks:
             return self._identity(moment, face)
         untold = self._company.untold(moment.at)
         if untold is not None:
-            return self._once_more(moment, untold)
-        if moment.at >= self._surroundings.next_look:
+            self._once_more(moment, untold)
+        elif moment.at >= self._surroundings.next_look:
             return self._place(moment, face)
         return None
 

@@ -116,7 +116,8 @@ class Company:
                 other.cleared = True
             self._first, new = False, []
         self._viewed = moment.at
-        self._picture.looked(moment.at, face.box, bool(new))
+        entering = any(True for _ in self._surroundings.at_border(moment.at))  # too little of them yet for a face
+        self._picture.looked(moment.at, face.box, bool(new) or entering)
         self._count = len(seen) + 1
         self._came(moment.at, face, new)
         self._spread(seen)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from realtime.errors import BackendError, ModelError, NumbersError
@@ -39,6 +41,15 @@ def test_the_hidden_region_covers_the_last_face_and_grows_with_time():
     soon, late = infer(frame(1, at=0.03)).hide, infer(frame(2, at=0.5)).hide
     assert soon.x0 < FACE.x0 and soon.y0 < FACE.y0 and soon.x1 > FACE.x1 and soon.y1 > FACE.y1
     assert late.area > 2 * soon.area
+
+
+def test_a_film_is_followed_by_its_own_time_and_a_camera_by_the_clock():
+    times = []
+    infer, _, _ = build([face()])
+    infer._tracker.track = lambda image, at: times.append(at)
+    for media_time in (7.25, None):
+        infer.follow(replace(frame(0, at=3.0), media_time=media_time))
+    assert times == [7.25, 3.0]
 
 
 def test_a_raising_swapper_counts_as_lost_and_recovers():

