@@ -162,7 +162,7 @@ def test_ctrl_c_leaves_behind_what_hangs(tmp_path, patience, monkeypatch, silent
     disk, good = Disk(), VideoSink(tmp_path / "good.mkv")
     film = VideoSink(tmp_path / "film.mp4", seal=disk)
     told = lambda: "does not answer: that is waited for" in caplog.text  # noqa: E731
-    Interrupting(monkeypatch, [told] if silent < NEVER else [disk.inside.is_set, lambda: True])
+    Interrupting(monkeypatch, [told] if silent < NEVER else [disk.inside.is_set, good.path.exists])
     error, left = closed(film, good)
     assert isinstance(error, SinkError) and str(error).endswith(f"what was written of it is in {tmp_path / 'film.part.mp4'}")
     assert left == [film] and shown(good.path) == 1
