@@ -108,9 +108,17 @@ class Face:
     box: Box
     """Bounding box of the landmarks."""
     track: int
-    """Changes when the tracker loses the face and takes one up again: per-face history must be dropped then."""
+    """Changes when the tracker loses the face and takes one up again, or it looks like another: nothing known of who it is holds then."""
     refined: Floats | None = None
     """(5, 2) float32, as in `Detection`: the points that align crops, from a landmark network of their own; None: as the mesh has them."""
+    looks: int | None = None
+    """Changes when what was learned of its looks must be dropped, as its light: with `track`, but not when something only came before a
+    part of the face. None: as `track`."""
+
+    @property
+    def memory(self) -> int:
+        """The number under which what was learned of its looks is kept."""
+        return self.track if self.looks is None else self.looks
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,7 +114,7 @@ class Infer:
         self._identities = identities
         self._controls = controls
         self._source = -1
-        self._track: int | None = None
+        self._memory: int | None = None
         self._swapped_once = False
         self._last: Box | None = None
         self._company = False
@@ -168,9 +168,9 @@ class Infer:
 
     def _swap(self, image: Image, face: Face) -> Patch | None:
         self._follow_controls()
-        if face.track != self._track:
+        if face.memory != self._memory:
             self._swapper.reset()
-            self._track = face.track
+            self._memory = face.memory
         return self._swapper.swap(image, face)
 
     def _follow_controls(self) -> None:
@@ -204,7 +204,7 @@ class Infer:
         return State.LOST if self._swapped_once else State.STARTING
 
     def _forget(self) -> None:
-        self._track = None
+        self._memory = None
 
     def _failed(self, frame: Frame, error: Exception) -> Verdict:
         self._forget()

@@ -184,7 +184,7 @@ class InferSeveral:
         return patches, unswapped, NOTHING_LEFT if masked and failure is None else "" if failure is None else said(failure)
 
     def _swap(self, frame: Frame, chosen: Chosen) -> Patch | None:
-        seat = self._seat(chosen.face.track)
+        seat = self._seat(chosen.face.memory)
         seat.seen_at = frame.time
         wanted = self._controls.source if chosen.person is None or not self._sources else self._sources[chosen.person]
         wanted = min(wanted, len(self._identities) - 1)
@@ -193,11 +193,11 @@ class InferSeveral:
             seat.source = wanted
         return seat.swapper.swap(frame.image, chosen.face)
 
-    def _seat(self, track: int) -> _Seat:
-        """The swapper of this track: one for itself, with nothing left in it of another face."""
-        seat = self._seats.get(track)
+    def _seat(self, face: int) -> _Seat:
+        """The swapper of the face with this `memory`: one for itself, with nothing left in it of another face."""
+        seat = self._seats.get(face)
         if seat is None:
-            seat = self._seats[track] = self._free.pop() if self._free else _Seat(self._swapper.fork())
+            seat = self._seats[face] = self._free.pop() if self._free else _Seat(self._swapper.fork())
             seat.swapper.reset()
         return seat
 

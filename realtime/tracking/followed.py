@@ -31,6 +31,9 @@ _TURN = 25.0
 _LOOK = 30.0
 """Mean difference in colour, of 255, at the mesh's points from what they have been like: another face, or another picture altogether.
 Measured: up to 10 in talking and turning, 18 under a passing hand, 40 at a cut."""
+_PARTLY, _SAME = 0.25, 12.0
+"""Share of those points that stay within so many levels when something comes before the face, and the face is still the same behind it.
+Measured: a light hand over the mouth of a dark face .35 to .5 (a mean of 41), somebody who walks by .4 to .5, a lamp that flickers .1."""
 _EVERY = 24
 """Of how many points of the mesh one is looked at for that."""
 
@@ -39,7 +42,7 @@ def warm_up() -> None:
     """Compile or load the machine code of following, otherwise done at the first two meshes: seconds the first time ever."""
     LandmarkFilter.warm_up()
     geometry.bounds(np.zeros((1, 3), np.float32))
-    colours_change(np.zeros((1, 1, 3), np.uint8), np.zeros((1, 3), np.float32), 1, 1.0, np.zeros((1, 3), np.float32))
+    colours_change(np.zeros((1, 1, 3), np.uint8), np.zeros((1, 3), np.float32), 1, 1.0, _SAME, np.zeros((1, 3), np.float32))
 
 
 class Followed:
@@ -67,6 +70,8 @@ class Followed:
         self.lost_at = -math.inf
         self._next_ask = -math.inf  # when a tilted or turned mesh is asked about again
         self._colours: Floats | None = None  # at some of the mesh's points, lately
+        self._looks = self.track  # see `Face.looks`
+        self._partly = False  # what looked new was only a part of the face
 
     def reschedule(self, at: float) -> None:
         """Time stood still or went back: what was planned for the old times is due now."""
@@ -97,7 +102,7 @@ class Followed:
         face = self.keep(moment, mesh)
         if not self.looks_new(moment, mesh.points):
             return face
-        return self.take(moment, mesh, unproven=True) if self.confirmed(moment, mesh) else Miss("looks new")
+        return self.take(moment, mesh, unproven=True, behind=self._partly) if self.confirmed(moment, mesh) else Miss("looks new")
 
     def keep(self, moment: Moment, mesh: Landmarks) -> Face:
         """Smooth the mesh and remember it as where the followed face is."""
@@ -107,7 +112,7 @@ class Followed:
             box = geometry.bounds(mesh.points)
         self._follower.keep(mesh.points, box, moment.at)
         self.box = box
-        self.face = Face(mesh, box, self.track)
+        self.face = Face(mesh, box, self.track, looks=self._looks)
         return self.face
 
     def start(self, moment: Moment, detection: Detection) -> Landmarks | Miss:
@@ -120,9 +125,11 @@ class Followed:
             return Miss("not as the detector sees it")
         return mesh
 
-    def take(self, moment: Moment, mesh: Landmarks, unproven: bool = False) -> Face:
-        """Follow another face than before: a new track."""
+    def take(self, moment: Moment, mesh: Landmarks, unproven: bool = False, behind: bool = False) -> Face:
+        """Follow another face than before: a new track. `behind`: or the same, with something before it, so that its looks hold."""
         self.track = next(self._numbers)
+        if not behind:
+            self._looks = self.track
         self.since = moment.at
         self.watch.begin(moment.at, unproven)
         self._colours = None
@@ -133,7 +140,7 @@ class Followed:
         """Carry on from a detection: neither smoothing nor velocity may drag the mesh back to where it was wrongly."""
         self._begin_anew()
         if self.looks_new(moment, mesh.points):
-            return self.take(moment, mesh, unproven=True)
+            return self.take(moment, mesh, unproven=True, behind=self._partly)
         self.watch.question(moment.at)
         return self.keep(moment, mesh)
 
@@ -174,9 +181,11 @@ class Followed:
         """Whether the face's colours are suddenly others; they are remembered."""
         if self._colours is None:
             self._colours = np.zeros((-(-len(points) // _EVERY), 3), np.float32)
-            colours_change(moment.image, points, _EVERY, 1.0, self._colours)
+            colours_change(moment.image, points, _EVERY, 1.0, _SAME, self._colours)
             return False
-        return colours_change(moment.image, points, _EVERY, 0.3, self._colours) > _LOOK
+        change, same = colours_change(moment.image, points, _EVERY, 0.3, _SAME, self._colours)
+        self._partly = change > _LOOK and same >= _PARTLY
+        return change > _LOOK
 
     def in_place(self, other: Other, reach: float = 0.6) -> bool:
         """Whether a face lies where the followed one was last, and turned up there: it was not in view before, nor came from elsewhere."""

@@ -161,19 +161,23 @@ def sample_planes(image: Image, back: Array, planes: Floats, scale: Floats, shif
                 _at_border(image, left, top, fx, fy, planes, y, x, scales, shifts, reverse)
 
 
-@compiled("f8(u1[:,:,::1], f4[:,::1], i8, f4, f4[:,::1])", error_model="numpy")
-def colours_change(image: Image, points: Floats, every: int, keep: float, colours: Floats) -> float:
-    """Mean difference in levels of the image (h, w, 3) at every `every`-th point (n, 2 or more) from `colours`, which move towards it.
+@compiled("UniTuple(f8,2)(u1[:,:,::1], f4[:,::1], i8, f4, f4, f4[:,::1])", error_model="numpy")
+def colours_change(image: Image, points: Floats, every: int, keep: float, alike: float, colours: Floats) -> tuple[float, float]:
+    """How the image (h, w, 3) at every `every`-th point (n, 2 or more) differs from `colours`, which move towards it.
 
-    `colours` (n / every, 3) float32 in the order of the points, changed by the share `keep` of the difference.
+    The mean difference in levels, and the share of points that differ by no more than `alike` levels. `colours` (n / every, 3) float32
+    in the order of the points, changed by the share `keep` of the difference.
     """
     height, width, _ = image.shape
-    total = 0.0
+    total, same = 0.0, 0
     for n in range(len(colours)):
         x = min(max(int(points[n * every, 0]), 0), width - 1)
         y = min(max(int(points[n * every, 1]), 0), height - 1)
+        here = 0.0
         for channel in range(3):
             change = np.float32(image[y, x, channel]) - colours[n, channel]
-            total += abs(change)
+            here += abs(change)
             colours[n, channel] += keep * change
-    return total / colours.size
+        total += here
+        same += here <= 3 * alike
+    return total / colours.size, same / len(colours)

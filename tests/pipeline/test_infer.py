@@ -52,6 +52,15 @@ def test_a_film_is_followed_by_its_own_time_and_a_camera_by_the_clock():
     assert times == [7.25, 3.0]
 
 
+def test_what_the_swapper_learned_of_a_face_goes_by_its_looks_not_by_its_track():
+    infer, _, swapper = build([replace(face(track), looks=looks) for track, looks in ((1, 1), (2, 1), (3, 3))])
+    resets = []
+    for n in range(3):
+        infer(frame(n))
+        resets.append(swapper.resets)
+    assert resets == [1, 1, 2]
+
+
 def test_a_raising_swapper_counts_as_lost_and_recovers():
     left = iter([True, False, True])
     infer, _, _ = build([face()], PaintingSwapper(lambda: True if next(left) else failing()))

@@ -6,10 +6,11 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from realtime.tracking import Status
 from realtime.types import Landmarks
-from tests.tracking.scene import USER, Person, Run, at, seated
+from tests.tracking.scene import HEIGHT, USER, WIDTH, Person, Run, at, seated
 
 
 def test_detects_once_then_follows():
@@ -115,3 +116,33 @@ def test_a_face_that_turns_aside_is_asked_about_now_and_then():
     assert all(answer.face is not None for answer in answers)
     assert [answer.detected for answer in answers[1:30]].count(True) == 0
     assert 3 <= [answer.detected for answer in answers[30:]].count(True) <= 5
+
+
+@pytest.mark.parametrize(("top", "kept"), [(230, True), (0, False)], ids=["a hand over chin and mouth", "all of the face"])
+def test_what_was_learned_of_a_face_is_kept_when_something_comes_before_a_part_of_it(top, kept):
+    """Either way it may be somebody else, so the track is a new one."""
+    run = Run(Person(at(320, 240, 300), USER))
+    run.image = np.full((HEIGHT, WIDTH, 3), 60, np.uint8)
+    before = run.until(1.0)[-1].face
+    run.image = run.image.copy()
+    run.image[top:, 170:470] = 220
+    after = run.step(1.0).face
+    assert before is not None and after is not None
+    assert after.track != before.track
+    assert (after.memory == before.memory) is kept
+    assert after.memory == (before.track if kept else after.track)
+
+
+def test_one_who_is_taken_up_anew_after_a_part_was_covered_is_not_remembered():
+    run = Run(Person(at(320, 240, 300), USER))
+    run.image = np.full((HEIGHT, WIDTH, 3), 60, np.uint8)
+    run.until(1.0)
+    run.image = run.image.copy()
+    run.image[230:, 170:470] = 220
+    covered = run.step(1.0).face
+    run.scene.people[0] = Person(at(320, 240, 300), USER, detectable=False)
+    run.scene.presence = 0.0
+    assert run.step(1.1).face is None
+    run.scene.people[0], run.scene.presence = Person(at(320, 240, 300), USER), None
+    again = run.until(2.0, 1.2)[-1].face
+    assert covered is not None and again is not None and again.memory == again.track > covered.track

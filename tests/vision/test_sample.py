@@ -83,8 +83,8 @@ def test_colours_at_points_are_remembered_and_their_change_is_told() -> None:
     image = np.full((10, 12, 3), 100, np.uint8)
     points = np.array([[2, 3, 0], [5, 5, 0], [50, -9, 0], [7, 1, 0]], np.float32)  # the third, looked at too, lies outside
     colours = np.zeros((2, 3), np.float32)
-    colours_change(image, points, 2, 1.0, colours)
+    assert colours_change(image, points, 2, 1.0, 12.0, colours) == (pytest.approx(100), 0)
     np.testing.assert_array_equal(colours, 100)
     image[3, 2] = 130
-    assert colours_change(image, points, 2, 0.5, colours) == pytest.approx(15)
+    assert colours_change(image, points, 2, 0.5, 12.0, colours) == (pytest.approx(15), 0.5)
     np.testing.assert_allclose(colours, [[115] * 3, [100] * 3])
