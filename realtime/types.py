@@ -41,6 +41,11 @@ class Box(NamedTuple):
         return (self.x0 + self.x1) / 2, (self.y0 + self.y1) / 2
 
     @property
+    def side(self) -> float:
+        """The longer one: the size of a face."""
+        return max(self.width, self.height)
+
+    @property
     def area(self) -> float:
         return max(self.width, 0.0) * max(self.height, 0.0)
 

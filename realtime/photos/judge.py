@@ -67,7 +67,7 @@ def measure(image: Image, points: Floats) -> Quality:
     sharpness = float(cv2.Laplacian(luma, cv2.CV_32F).var() / (luma.var() + 25))
     pose = turn(geometry.five_points(points))
     burnt, uneven = float((luma >= 250).mean()), _uneven(image, points) if abs(pose) <= _PROFILE else 0.0
-    return Quality(max(box.width, box.height), pose, sharpness, float(shadow), float(middle), float(light), burnt, yaw(points), uneven)
+    return Quality(box.side, pose, sharpness, float(shadow), float(middle), float(light), burnt, yaw(points), uneven)
 
 
 def complain(quality: Quality, name: str, *, shown: bool = True) -> list[str]:
@@ -143,7 +143,7 @@ def _inner(view: Floats) -> Floats:
 
 def _uneven(image: Image, points: Floats) -> float:
     box = geometry.bounds(points)
-    size = max(box.width, box.height)
+    size = box.side
     grey = cv2.cvtColor(_around(image, box), cv2.COLOR_BGR2GRAY).astype(np.float32)
     soft = cv2.GaussianBlur(grey, (0, 0), max(size / 60, 0.5))
     places = points[PAIRS, :2] - np.array((max(int(box.x0), 0), max(int(box.y0), 0)), np.float32)

@@ -132,8 +132,8 @@ def _weight(face: Detection, image: Image) -> float:
 
 def _others(main: Detection, found: Sequence[Detection], image: Image, name: str) -> list[str]:
     """A sentence that says which of several faces was taken."""
-    side = max(main.box.width, main.box.height)
-    count = sum(max(face.box.width, face.box.height) > _COUNTS * side for face in found)
+    side = main.box.side
+    count = sum(face.box.side > _COUNTS * side for face in found)
     if count < 2:
         return []
     largest = all(face.box.area <= main.box.area for face in found)
@@ -149,7 +149,7 @@ def _place(box: Box, image: Image) -> str:
 def _finer(path: Path, photo: SourcePhoto, detector: Detector, landmarker: Landmarker) -> SourcePhoto:
     """The same face cut from the photo read again in finer detail, when it is small and the file has more; else the photo given."""
     box = geometry.bounds(photo.landmarks.points)
-    size = max(box.width, box.height)
+    size = box.side
     longest = max(photo.image.shape[:2])
     if size >= _FINE or longest < LONGEST:
         return photo

@@ -87,7 +87,7 @@ class Absent:
         gone = [known for known in self._known if known.last < at]
         for known in gone:
             known.beside = [_followed(box, seen) for box in known.beside] or [
-                box for box in seen if _gap(known.ahead(at), box) < _BESIDE * max(_size(known.box), _size(box))
+                box for box in seen if geometry.gap(known.ahead(at), box) < _BESIDE * max(known.box.side, box.side)
             ]
         self._known = [known for known in self._known if known.last == at or at - known.last <= _patience(known)]
         self._known += [_Known(box, at, guarded) for box, guarded in left]
@@ -115,13 +115,13 @@ class Absent:
 
 
 def _places(known: _Known, gone: float) -> Iterator[Box]:
-    size = max(_size(known.box), 1.0)
+    size = max(known.box.side, 1.0)
     speed = max(_DRIFT, 1.5 * math.hypot(*known.velocity) / size)
     if gone <= _ALONE:
         growth = speed * gone
         yield geometry.grow(known.box, growth if known.beside else min(growth, _FURTHEST))
     for box in known.beside:
-        yield geometry.grow(box, size / max(_size(box), 1.0))
+        yield geometry.grow(box, size / max(box.side, 1.0))
 
 
 def _patience(known: _Known) -> float:
@@ -137,11 +137,8 @@ def _followed(box: Box, seen: Iterable[Box]) -> Box:
 
 
 def _alike(a: Box, b: Box) -> bool:
-    return 1 / _RATIO < _size(a) / max(_size(b), 1.0) < _RATIO
+    return 1 / _RATIO < a.side / max(b.side, 1.0) < _RATIO
 
-
-def _size(box: Box) -> float:
-    return max(box.width, box.height)
 
 
 def _moved(box: Box, x: float, y: float) -> Box:
@@ -151,9 +148,4 @@ def _moved(box: Box, x: float, y: float) -> Box:
 def _apart(a: Box, b: Box) -> float:
     """Distance of the centres in sizes of the larger face."""
     (ax, ay), (bx, by) = a.centre, b.centre
-    return math.hypot(ax - bx, ay - by) / max(_size(a), _size(b), 1.0)
-
-
-def _gap(a: Box, b: Box) -> float:
-    """Pixels between two boxes; 0 when they overlap."""
-    return math.hypot(max(a.x0 - b.x1, b.x0 - a.x1, 0.0), max(a.y0 - b.y1, b.y0 - a.y1, 0.0))
+    return math.hypot(ax - bx, ay - by) / max(a.side, b.side, 1.0)

@@ -172,4 +172,4 @@ class Checks:
 def _moved(a: Box, b: Box) -> float:
     """Distance of the centres in face sizes."""
     (ax, ay), (bx, by) = a.centre, b.centre
-    return math.hypot(ax - bx, ay - by) / max(a.width, a.height)
+    return math.hypot(ax - bx, ay - by) / a.side

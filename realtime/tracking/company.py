@@ -139,14 +139,14 @@ class Company:
             self._asked = at
         else:
             for other in new:
-                other.suspect = other.suspect or _gap(face.box, other.detection.box) < _size(face.box)
+                other.suspect = other.suspect or geometry.gap(face.box, other.detection.box) < face.box.side
 
     def _explain(self, at: float, new: list[Other], missing: list[Other]) -> None:
         """Whoever comes out from behind another is the one that was missed there, and waited for no more."""
         gone = missing + [other for other in self._around(at) if other.last < at and other.moved]
         for other in new:
-            reach = [(_gap(other.detection.box, old.detection.box), old) for old in gone]
-            near = [(gap, old) for gap, old in reach if gap < (0.5 + _SLOW * (at - old.last)) * _size(old.detection.box)]
+            reach = [(geometry.gap(other.detection.box, old.detection.box), old) for old in gone]
+            near = [(gap, old) for gap, old in reach if gap < (0.5 + _SLOW * (at - old.last)) * old.detection.box.side]
             if near:
                 old = min(near, key=lambda pair: pair[0])[1]
                 other.moved, other.suspect = True, other.suspect or old.suspect
@@ -196,7 +196,7 @@ class Company:
             self._followed.watch.question(at)
             return
         for other in self._around(at):
-            near = _gap(face.box, self._place(other, at)) < _size(face.box)
+            near = geometry.gap(face.box, self._place(other, at)) < face.box.side
             other.suspect = other.suspect or everybody or (near and other.moved)
 
     def proved(self, at: float, sure: bool = True) -> None:
@@ -273,10 +273,10 @@ class Company:
             return at
         due = math.inf
         for other in others:
-            size = max(_size(face.box), _size(other.detection.box))
+            size = max(face.box.side, other.detection.box.side)
             usual = _FAST if other.last == other.first else _SLOW
             speed = min(max(usual * size, 2 * math.hypot(*other.velocity)), 2 * _FAST * size)
-            due = min(due, other.last + max(0.0, _gap(face.box, other.detection.box) - _NEAR * size) / speed)
+            due = min(due, other.last + max(0.0, geometry.gap(face.box, other.detection.box) - _NEAR * size) / speed)
             if other.suspect:
                 due = min(due, other.last + _OFTEN)
             elif self._enrolment.known and not other.told:
@@ -298,18 +298,15 @@ class Company:
     def _leaving(self, other: Other) -> bool:
         box = other.detection.box
         height, width = self._picture.shape
-        margin = 0.25 * _size(box)
+        margin = 0.25 * box.side
         return box.x0 < margin or box.y0 < 0 or box.x1 > width - margin or box.y1 > height
 
     def _place(self, other: Other, at: float) -> Box:
         """The box, grown by the time gone by since it was seen."""
         box = other.detection.box
-        speed = max(_DRIFT, 1.5 * math.hypot(*other.velocity) / max(_size(box), 1.0))
+        speed = max(_DRIFT, 1.5 * math.hypot(*other.velocity) / max(box.side, 1.0))
         return geometry.grow(box, min(speed * max(at - other.last, 0.0), _FURTHEST))
 
-
-def _size(box: Box) -> float:
-    return max(box.width, box.height)
 
 
 def _alive(other: Other, at: float) -> bool:
@@ -322,11 +319,6 @@ def _ahead(other: Other, at: float) -> Box:
     reach = min(max(at - other.last, 0.0), _STALE)
     (x, y), box = other.velocity, other.detection.box
     return Box(box.x0 + x * reach, box.y0 + y * reach, box.x1 + x * reach, box.y1 + y * reach)
-
-
-def _gap(a: Box, b: Box) -> float:
-    """Pixels between two boxes; 0 when they overlap."""
-    return math.hypot(max(a.x0 - b.x1, b.x0 - a.x1, 0.0), max(a.y0 - b.y1, b.y0 - a.y1, 0.0))
 
 
 def _shared(a: Box, b: Box) -> float:

@@ -35,7 +35,7 @@ class Confirmation:
         """Whether the mesh (468, 3) lies on a face, the right way up. The image is only read."""
         left, right = geometry.OUTER_EYE_CORNERS
         box = geometry.bounds(points)
-        region = Region(*box.centre, _MARGIN * max(box.width, box.height), geometry.roll(points[left], points[right]))
+        region = Region(*box.centre, _MARGIN * box.side, geometry.roll(points[left], points[right]))
         mesh = geometry.apply(geometry.crop_transform(region, _SIDE), points[:, :2])
         seen = self._seen(image, region, geometry.bounds(mesh))
         limit = _APART_TURNED if abs(pose.yaw(points)) > TURNED else _APART
@@ -58,4 +58,4 @@ class Confirmation:
 def _same_place(seen: Detection, mesh: Floats, limit: float) -> bool:
     box = geometry.bounds(mesh)
     apart = np.linalg.norm(seen.points - geometry.five_points(mesh), axis=1).mean()
-    return bool(apart < limit * max(box.width, box.height))
+    return bool(apart < limit * box.side)

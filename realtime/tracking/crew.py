@@ -80,7 +80,7 @@ class Crew:
             face = member.follow(moment)
             if isinstance(face, Miss):
                 reason = face.reason
-            elif max(face.box.width, face.box.height) < smallest:
+            elif face.box.side < smallest:
                 reason = "too small"
             else:
                 continue

@@ -86,7 +86,7 @@ class Crowd:
 
     def big(self, moment: Moment, other: Other) -> bool:
         box = other.detection.box
-        return max(box.width, box.height) >= self._settings.smallest(*moment.image.shape[:2])
+        return box.side >= self._settings.smallest(*moment.image.shape[:2])
 
 
 def assigned(found: Sequence[Detection], boxes: Sequence[Box]) -> list[int]:

@@ -77,13 +77,13 @@ def _face_like(points: Floats, box: Box) -> bool:
     if min(box.width, box.height) < 4 or not 0.35 < box.width / box.height < 2.2:
         return False
     left, right = geometry.OUTER_EYE_CORNERS
-    return math.dist(points[right].tolist(), points[left].tolist()) > 0.15 * max(box.width, box.height)
+    return math.dist(points[right].tolist(), points[left].tolist()) > 0.15 * box.side
 
 
 def _around(points: Floats, box: Box) -> Region:
     """Where to look for this mesh, with this bounding box, again."""
     left, right = geometry.OUTER_EYE_CORNERS
-    side = max(box.width, box.height) * geometry.REGION_MARGIN
+    side = box.side * geometry.REGION_MARGIN
     return Region(*box.centre, side, geometry.roll(points[left], points[right]))
 
 
@@ -135,7 +135,7 @@ class Follower:
             mesh = self._landmarker.landmarks(image, region)
             self.box = geometry.bounds(mesh.points)
             reason = flaw(mesh, self.box, image, self._presence)
-            if not reason and not 0.6 < max(self.box.width, self.box.height) / before < 1.7:
+            if not reason and not 0.6 < self.box.side / before < 1.7:
                 reason = "size jump"
             if reason:
                 return Miss(reason)

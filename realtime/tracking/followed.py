@@ -108,7 +108,7 @@ class Followed:
         """Smooth the mesh and remember it as where the followed face is."""
         box = self._follower.box
         if self._filter is not None:
-            self._filter.apply(mesh.points, moment.at, max(box.width, box.height))
+            self._filter.apply(mesh.points, moment.at, box.side)
             box = geometry.bounds(mesh.points)
         self._follower.keep(mesh.points, box, moment.at)
         self.box = box

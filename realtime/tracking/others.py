@@ -33,7 +33,7 @@ def main_score(box: Box, confidence: float, height: int, width: int) -> float:
 
 def near(a: Box, b: Box, reach: float) -> bool:
     """Whether two boxes can be one face a moment apart: of like size, with centres within `reach` face sizes."""
-    size_a, size_b = max(a.width, a.height), max(b.width, b.height)
+    size_a, size_b = a.side, b.side
     (ax, ay), (bx, by) = a.centre, b.centre
     ratio = size_a / size_b if size_b > 0 else math.inf
     return 0.55 < ratio < 1.8 and math.hypot(ax - bx, ay - by) < reach * max(size_a, size_b)
@@ -89,8 +89,8 @@ class Other:
         self.smooth = Box(*(s + gain * (b - s) for s, b in zip(self.smooth, detection.box, strict=True)))
         self.detection, self.score, self.last, self.away = detection, score, at, False
         (ax, ay), (sx, sy) = self.anchor.centre, self.smooth.centre
-        size = max(self.anchor.width, self.anchor.height)
-        grown = abs(max(self.smooth.width, self.smooth.height) - size)
+        size = self.anchor.side
+        grown = abs(self.smooth.side - size)
         self.moved |= max(math.hypot(sx - ax, sy - ay), grown) > 0.08 * size + 0.004 * span
 
     def looked(self, at: float, same: bool) -> None:

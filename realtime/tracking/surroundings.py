@@ -55,7 +55,7 @@ class Surroundings:
         sure = [face for face in visible if sane(face, moment.image)]
         self._in_view = tuple(face.box for face in visible)
         self._border.add((face.box for face in visible if not sane(face, moment.image)), moment.at)
-        big = [face for face in sure if max(face.box.width, face.box.height) >= settings.smallest(height, width)]
+        big = [face for face in sure if face.box.side >= settings.smallest(height, width)]
         self.nobody = "too small" if sure else "no detection"
         self.own = best_match(big, apart_from.box) if apart_from is not None else None
         scored = [(face, main_score(face.box, face.score, height, width)) for face in big if face is not self.own]

@@ -81,7 +81,7 @@ class Tracker:
         face = self._followed.follow(moment)
         if isinstance(face, Miss):
             return self._recover(moment, face.reason)
-        if max(face.box.width, face.box.height) < 0.8 * self._settings.smallest(*moment.image.shape[:2]):
+        if face.box.side < 0.8 * self._settings.smallest(*moment.image.shape[:2]):
             return self._lost(moment, "too small")
         return self._checked(moment, face)
 

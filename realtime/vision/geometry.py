@@ -111,8 +111,13 @@ def moved(box: Box, transform: Transform) -> Box:
 
 def grow(box: Box, share: float) -> Box:
     """The box with `share` of its longer side added on every side."""
-    margin = share * max(box.width, box.height)
+    margin = share * box.side
     return Box(box.x0 - margin, box.y0 - margin, box.x1 + margin, box.y1 + margin)
+
+
+def gap(a: Box, b: Box) -> float:
+    """Pixels between two boxes; 0 when they overlap."""
+    return math.hypot(max(a.x0 - b.x1, b.x0 - a.x1, 0.0), max(a.y0 - b.y1, b.y0 - a.y1, 0.0))
 
 
 def overlap(a: Box, b: Box) -> float:
@@ -132,7 +137,7 @@ def roll(left: Array, right: Array) -> float:
 def region_from_detection(detection: Detection) -> Region:
     """Where to look for the mesh of a detected face."""
     box = detection.box
-    side = max(box.width, box.height) * REGION_MARGIN
+    side = box.side * REGION_MARGIN
     return Region(*box.centre, side, _roll_of_five(detection.points))
 
 
@@ -149,7 +154,7 @@ def _roll_of_five(points: Floats) -> float:
 def region_from_landmarks(points: Floats) -> Region:
     """Where to look for the mesh in the next frame, from the mesh (468, 2 or 3) in this one."""
     box = bounds(points)
-    side = max(box.width, box.height) * REGION_MARGIN
+    side = box.side * REGION_MARGIN
     left, right = OUTER_EYE_CORNERS
     return Region(*box.centre, side, roll(points[left], points[right]))
 
