@@ -164,7 +164,7 @@ def facts(report: dict[str, Any]) -> list[tuple[str, str]]:
     ages = " / ".join(milliseconds(age[name]) for name in ("p50", "p95", "p99"))
     return [
         ("frames a second", f"{report['fps'] or 0:.1f}"),
-        ("frames in / out / dropped / under way at the end", " / ".join(str(report[name]) for name in COUNTS)),
+        ("frames in / out / dropped / unfinished", " / ".join(str(report[name]) for name in COUNTS)),
         ("age when sent: p50 / p95 / p99", f"{ages} ms"),
         ("capture (waits for the camera)", f"{milliseconds(stage['capture'])} ms"),
         ("infer (follow and swap)", f"{milliseconds(stage['infer'])} ms"),
