@@ -9,14 +9,11 @@ from realtime.tracking.company import Company
 from realtime.tracking.followed import Followed
 from realtime.tracking.identity import Enrolment, Finding
 from realtime.tracking.moment import Moment
-from realtime.tracking.others import GAP, Other
+from realtime.tracking.others import GAP, SEEN, Other
 from realtime.tracking.preference import Preference
 from realtime.tracking.state import TrackerSettings
 from realtime.tracking.surroundings import Surroundings
 from realtime.types import Box, Face, Landmarks
-
-_SEEN = 0.3
-"""Seconds since a face was seen, at most, for it to be looked at for being the person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +129,7 @@ class Checks:
         if finding is Finding.SAME and not watch.unproven:
             self._company.proved(moment.at, sure=cosine >= enrolment.sure)
         if finding is Finding.UNSURE and watch.unproven:
-            watch.suspects = [other for other in self._surroundings.others.faces if moment.at - other.last < _SEEN][:2]
+            watch.suspects = [other for other in self._surroundings.others.faces if moment.at - other.last < SEEN][:2]
         if finding is Finding.INTRUDER:
             return Loss("another person", somebody_else=True)
         return self._stranger(moment, face) if finding is Finding.STRANGER else None

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from realtime.tracking.followed import Followed
 from realtime.tracking.identity import Enrolment
 from realtime.tracking.moment import Moment
-from realtime.tracking.others import Other
+from realtime.tracking.others import SEEN, Other
 from realtime.tracking.picture import Picture
 from realtime.tracking.surroundings import Surroundings
 from realtime.types import Box, Detection, Face
@@ -45,8 +45,6 @@ _ASK = 0.5
 """Seconds at least between looks at the identity because somebody new came into view."""
 _OFTEN = 0.1
 """Seconds between looks of the detector while somebody has to stay hidden."""
-_JUST = 0.3
-"""Seconds since a face was seen, at most, for it to be looked at where it was."""
 _FIRST = 1.0
 """Seconds for which others are hidden until it is known who is followed: one of them may be a mirror image."""
 _CLEAN, _SETTLE = 5, 1.5
@@ -116,8 +114,8 @@ class Company:
                 other.cleared = True
             self._first, new = False, []
         self._viewed = moment.at
-        entering = any(True for _ in self._surroundings.at_border(moment.at))  # too little of them yet for a face
-        self._picture.looked(moment.at, face.box, bool(new) or entering)
+        entering = self._surroundings.at_border(moment.at)  # too little of them yet for a face
+        self._picture.looked(moment.at, face.box, bool(new or entering))
         self._count = len(seen) + 1
         self._came(moment.at, face, new)
         self._spread(seen)
@@ -234,7 +232,7 @@ class Company:
         """A face seen just now of which it is not known yet whether it is the person a second time."""
         if not self._enrolment.known or self._followed.watch.doubted or self._contact:
             return None
-        fresh = (other for other in self._around(at) if other.last >= self._surroundings.viewed_at and at - other.last < _JUST)
+        fresh = (other for other in self._around(at) if other.last >= self._surroundings.viewed_at and at - other.last < SEEN)
         return next((other for other in fresh if not (other.told or other.suspect) and at >= other.next_look), None)
 
     # -- what may be shown --------------------------------------------------------------------------------------

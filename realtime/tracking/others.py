@@ -16,6 +16,8 @@ _LOOK_AGAIN = 0.4
 """Seconds between the first two looks at the identity of an unknown face."""
 _INSTANT = 0.01
 """Seconds; a clock may stand still."""
+SEEN = 0.3
+"""Seconds since a face was seen, at most, for it to be looked at, where it was, for being the person."""
 GAP = 2.5
 """Longer than the slow detection's interval, so that a face missed once still counts as staying."""
 
