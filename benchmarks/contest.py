@@ -7,15 +7,13 @@ networks for landmarks, age and sex that `FaceAnalysis` runs as well with its us
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import io
-import json
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter, thread_time
@@ -230,16 +228,5 @@ def played(shots: Sequence[Shot]) -> Iterator[tuple[int, Shot]]:
     return enumerate(to_and_fro(shots))
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """One cell, in this process."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cell", type=json.loads, default={})
-    parser.add_argument("--json", type=Path, required=True)
-    options = parser.parse_args(arguments)
-    outcome: dict[str, Any] = asdict(measure(Cell(**options.cell)))
-    options.json.write_text(json.dumps(outcome), encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(harness.report_case(__doc__, lambda fields: measure(Cell(**fields))))

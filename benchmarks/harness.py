@@ -164,6 +164,19 @@ def report_of(module: str, *arguments: str) -> dict[str, Any]:
         return dict(json.loads(file.read_text(encoding="utf-8")))
 
 
+def report_case(description: str | None, measure: Callable[[dict[str, Any]], Any]) -> int:
+    """The other side of `report_of`: what a module does that measures one case in its process, `--case JSON --json FILE`.
+
+    `measure` takes the case's fields and gives a dataclass.
+    """
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--case", type=json.loads, default={})
+    parser.add_argument("--json", type=Path, required=True)
+    options = parser.parse_args()
+    options.json.write_text(json.dumps(asdict(measure(options.case))), encoding="utf-8")
+    return 0
+
+
 def by_turns(sides: Mapping[Side, Callable[[], Taken]], rounds: int, each: int) -> dict[Side, list[Taken]]:
     """What every side's call gives, `each` times in a row, A B A B. The first round is a warm-up and does not count."""
     taken: dict[Side, list[Taken]] = {name: [] for name in sides}

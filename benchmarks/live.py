@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import sys
@@ -15,7 +14,6 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import cv2
 import numpy as np
@@ -235,15 +233,5 @@ def _outcome(pipeline: Pipeline, viewer: Viewer, memory: list[tuple[float, float
     return outcome
 
 
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--case", type=json.loads, default={})
-    parser.add_argument("--json", type=Path, required=True)
-    options = parser.parse_args(arguments)
-    outcome: dict[str, Any] = asdict(measure(Case(**options.case)))
-    options.json.write_text(json.dumps(outcome), encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(harness.report_case(__doc__, lambda fields: measure(Case(**fields))))

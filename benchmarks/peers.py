@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     rows = floors.rows(harness.by_turns(calls, options.rounds, EACH), EACH)
     found = {}
     for cell in (Cell(size, faces, options.face, options.rounds) for size in SIZES for faces in FACES):
-        found[cell] = Sides(**harness.report_of("benchmarks.contest", "--cell", json.dumps(asdict(cell))))
+        found[cell] = Sides(**harness.report_of("benchmarks.contest", "--case", json.dumps(asdict(cell))))
         rows += rows_of(cell, found[cell], limits)
     settings = {"rounds": options.rounds, "frames": EACH, "threads": 1, "face": options.face, "network": "twin of inswapper_128"}
     return harness.finish("peers", rows, settings, options.json, [chart(found)])
